@@ -1,0 +1,95 @@
+// Package store keeps finished outputs under the hash of what made them.
+//
+// A [Key] is the hash of everything that can change an output. The manifest is
+// the only commit point: shards are written privately, fsynced, digested and
+// renamed to their content's name; the manifest is then created if absent, and
+// who loses the race adopts the winner's. Processes and machines may share a
+// store: no correctness rests on a lock.
+package store
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// A Key names an output: a SHA-256 in lower-case hex.
+type Key string
+
+// Short returns the eight digits that tables show.
+func (k Key) Short() string {
+	if len(k) < 8 {
+		return string(k)
+	}
+	return string(k[:8])
+}
+
+// A Manifest describes one finished output.
+type Manifest struct {
+	Format   int               `json:"format"`
+	Kind     string            `json:"kind"`
+	Version  int               `json:"version"`
+	Numerics string            `json:"numerics,omitempty"`
+	Key      Key               `json:"key"`
+	Params   json.RawMessage   `json:"params"` // the stage's fields, canonical JSON
+	Inputs   []InputRef        `json:"inputs,omitempty"`
+	Files    []FileEntry       `json:"files"`
+	Rows     int64             `json:"rows"`      // rows of all data files
+	RowsSeen int64             `json:"rows_seen"` // rows of input, the base of the dead-letter rate
+	Dead     int64             `json:"dead"`      // rows of deadletter.parquet
+	Digest   string            `json:"digest"`    // hash over Files: name, rows, sha256
+	Notes    map[string]string `json:"notes,omitempty"`
+}
+
+// An InputRef says which output an input was.
+type InputRef struct {
+	Name   string `json:"name"`
+	Key    Key    `json:"key"`
+	Digest string `json:"digest"`
+}
+
+// A FileEntry is one file of an output.
+type FileEntry struct {
+	Name   string `json:"name"` // such as "train-00000-of-00012.parquet"
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Schema string `json:"schema,omitempty"` // such as "example/1"
+	Part   int    `json:"part"`             // the part that made it
+}
+
+// A File is an open file of an output. It is safe for concurrent reads.
+type File struct {
+	io.ReaderAt
+	io.Closer
+	Entry FileEntry
+	Path  string // local path, for readers that map files
+}
+
+// Size returns the file's length in bytes.
+func (f *File) Size() int64 { return f.Entry.Bytes }
+
+// A Writer takes the files of one output or part. Files become visible when
+// the engine commits it, never before.
+type Writer struct {
+	w *writerState
+}
+
+// Create starts a file. Name is its final name ("vocab.json") or, in a part of
+// a Splitter, the split's name with an extension ("train.parquet"): Finish
+// then numbers the shards of a split in part order.
+func (w *Writer) Create(name, schema string) (*OutFile, error) { return w.w.create(name, schema) }
+
+// Note stores a short fact in the manifest, such as the vocabulary's size.
+func (w *Writer) Note(key, value string) { w.w.note(key, value) }
+
+// An OutFile is a file being written.
+type OutFile struct {
+	f *outState
+}
+
+// Write appends to the file.
+func (f *OutFile) Write(p []byte) (int, error) { return f.f.write(p) }
+
+// Close finishes the file with its number of rows (0 for files without rows).
+// A file that was not closed is discarded.
+func (f *OutFile) Close(rows int64) error { return f.f.close(rows) }

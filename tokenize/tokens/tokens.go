@@ -1,0 +1,31 @@
+// Package tokens is the token-sequence record and its special ids.
+package tokens
+
+// Schema is the schema id of token shards.
+const Schema = "tokens/1"
+
+// A Row is one encoded example: for captions one row a caption.
+type Row struct {
+	ID     string  `parquet:"id" json:"id"` // the example's id
+	Task   string  `parquet:"task,dict" json:"task"`
+	Split  string  `parquet:"split,dict" json:"split"`
+	N      int32   `parquet:"n" json:"n"`                // which of the example's targets this is, from 0
+	Input  []int32 `parquet:"input,list" json:"input"`   // source ids; empty for captions
+	Target []int32 `parquet:"target,list" json:"target"` // target ids, special tokens included
+	Image  string  `parquet:"image" json:"image"`        // the example's image, "" if none
+}
+
+// A Vocab says what a trainer must know of a token space. It is the JSON file
+// vocab.json beside the vocabulary itself.
+type Vocab struct {
+	Kind string `json:"kind"` // "word", "radix", ...
+	Size int    `json:"size"` // rows of the embedding
+	Pad  int32  `json:"pad"`
+	BOS  int32  `json:"bos"`
+	EOS  int32  `json:"eos"`
+	Unk  int32  `json:"unk"` // -1 if no single id
+	// Radix only.
+	Base   int `json:"base,omitempty"`
+	Digits int `json:"digits,omitempty"`
+	MaxLen int `json:"max_len"` // longest sequence with BOS and EOS
+}

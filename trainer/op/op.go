@@ -1,0 +1,245 @@
+// Package op names what a device computes, forward and backward.
+//
+// A [Device] is a value that is passed down; two of them may live in one
+// process. Operands are [tensor.Tensor] handles of that device, float32 unless
+// said otherwise. Operations may run later than the call: their errors are
+// sticky and read with Err, and Read waits for what it reads. A device is used
+// from one goroutine at a time. Misuse (shapes that do not fit) panics with a
+// constant string.
+//
+// Gradients: parameter gradients (named dw, dbias, dgain, dshift, dtable)
+// accumulate into their tensor; activation gradients overwrite. A zero Tensor
+// for an optional gradient means that it is not wanted and costs nothing.
+//
+// Bits: each output element is accumulated in one order that depends neither
+// on the thread count nor on the vector width.
+package op
+
+import "espalier/trainer/tensor"
+
+// A Device allocates memory and computes.
+type Device interface {
+	Memory
+	Matmul
+	Attend
+	Normalise
+	Map
+	Embed
+	Loss
+	Convolve
+	Reduce
+	Update
+
+	Name() string     // such as "cpu"
+	Numerics() string // numerics class, such as "amd64"
+	Err() error       // the first error since the device was made
+	Close() error
+}
+
+// Memory owns tensors. Step tensors come from an arena that Reset empties, so
+// that a steady-state step allocates nothing; kept tensors live until freed.
+type Memory interface {
+	Alloc(dt tensor.DType, shape ...int) tensor.Tensor // from the arena, contents undefined
+	Reset()                                            // ends a step: every arena tensor is invalid
+	Keep(dt tensor.DType, shape ...int) tensor.Tensor  // long-lived, zeroed
+	Free(t tensor.Tensor)                              // gives a kept tensor back
+	Write(dst tensor.Tensor, src []float32)            // len(src) = dst.Len(); converts to dst's dtype
+	WriteInts(dst tensor.Tensor, src []int32)
+	Read(dst []float32, src tensor.Tensor)
+	Copy(dst, src tensor.Tensor) // same length
+	Zero(dst tensor.Tensor)
+	PeakBytes() int64 // most arena and kept memory in use at once
+}
+
+// An Act is an activation function.
+type Act uint8
+
+// Activations. GELUTanh is the tanh form, GELUErf the exact one, QuickGELU is
+// x*sigmoid(1.702x) as CLIP uses.
+const (
+	None Act = iota
+	ReLU
+	GELUTanh
+	GELUErf
+	QuickGELU
+	SiLU
+	Tanh
+	Sigmoid
+)
+
+// An Epilogue is applied to each output element before it is stored:
+// y = act(alpha*x + bias) + residual.
+type Epilogue struct {
+	Bias     tensor.Tensor // [n], optional
+	Act      Act
+	Residual tensor.Tensor // shape of the output, optional
+	Pre      tensor.Tensor // shape of the output, optional: receives alpha*x + bias, which backward passes need
+}
+
+// Gemm says how a matrix product is made.
+type Gemm struct {
+	TransA, TransB bool
+	Alpha          float32 // 0 means 1
+	Accumulate     bool    // add to what c holds
+	Epilogue
+}
+
+// Matmul is the family of matrix products.
+type Matmul interface {
+	// Gemm computes c = epilogue(alpha * op(a) * op(b)). Operands are [m,k],
+	// [k,n], [m,n] after op, or all have the same leading batch dimensions; b
+	// may be a 2-D matrix shared by a batch (the batch then counts as rows).
+	Gemm(c, a, b tensor.Tensor, g Gemm)
+	// Pack lays a frozen matrix out for Gemm once and for all. The result may be
+	// given as b wherever the same matrix and trans would be; it has b's shape.
+	Pack(b tensor.Tensor, trans bool) tensor.Tensor
+}
+
+// Dropout says which elements survive. Element i (row-major index in the
+// tensor it applies to) is kept if hash(Key, i) >= P, and scaled by 1/(1-P).
+// The hash is a function of Key and i alone, so masks do not depend on order,
+// threads or resumption. P = 0 switches it off.
+type Dropout struct {
+	P   float32
+	Key uint64 // made from (seed, step, place) by the caller
+}
+
+// Attention says how attention is computed: per head,
+// softmax(mask(scale * q k') + bias) with dropout, times v.
+type Attention struct {
+	Heads  int
+	Scale  float32
+	Causal bool // query i sees key j only if j <= i + Past
+	Past   int
+	// Mask, [b, tk]: where it is 0 the scaled score is replaced by MaskValue
+	// before the bias is added. Causal hiding works the same way.
+	Mask      tensor.Tensor
+	MaskValue float32 // 0 means -1e9
+	// Bias is added to the scores: [b or 1, heads or 1, tq or 1, tk].
+	Bias    tensor.Tensor
+	Dropout Dropout // on the probabilities; index ((b*heads+h)*tq+i)*tk+j
+	// Group is how many consecutive rows of q's batch share one row of k, v and
+	// Mask (5 captions of one image); 0 means 1.
+	Group int
+}
+
+// Attend is the family of fused attention. q is [b, tq, heads*dh], k and v are
+// [b/group, tk, heads*dh], out has q's shape. Score matrices never exist
+// beyond a tile.
+type Attend interface {
+	// Attend fills out and, if not zero, lse [b, heads, tq], which AttendBack
+	// needs.
+	Attend(out, lse, q, k, v tensor.Tensor, a Attention)
+	// AttendBack fills dq, dk and dv; dbias (shape of a.Bias) accumulates. k and
+	// v may be one tensor; dk and dv must not be.
+	AttendBack(dq, dk, dv, dbias, dout, out, lse, q, k, v tensor.Tensor, a Attention)
+}
+
+// A NormKind is a way to normalise a row.
+type NormKind uint8
+
+// Norms. LayerNorm divides by sqrt(var + eps) with divisor n; StdNorm by
+// (std + eps) with divisor n-1, as ORT does; RMSNorm by sqrt(mean(x²) + eps)
+// without centring.
+const (
+	LayerNorm NormKind = iota
+	StdNorm
+	RMSNorm
+)
+
+// Norm says how rows (the last axis) are normalised.
+type Norm struct {
+	Kind NormKind
+	Eps  float32
+}
+
+// Normalise is the family of row normalisations: out = gain*norm(x) + shift.
+type Normalise interface {
+	// Norm fills out and, if not zero, stats [rows, 2], which NormBack needs.
+	// shift may be zero.
+	Norm(out, stats, x, gain, shift tensor.Tensor, n Norm)
+	// NormBack fills dx; dgain and dshift accumulate.
+	NormBack(dx, dgain, dshift, dy, x, gain, stats tensor.Tensor, n Norm)
+	// Softmax over the last axis; LogSoftmax likewise.
+	Softmax(out, x tensor.Tensor)
+	LogSoftmax(out, x tensor.Tensor)
+}
+
+// Map is the family of elementwise work. out may be x or y itself.
+type Map interface {
+	Activate(out, x tensor.Tensor, a Act)
+	// ActivateBack: dx = dy * act'(x), x before the activation.
+	ActivateBack(dx, dy, x tensor.Tensor, a Act)
+	// Add, Mul: y has x's shape, or a suffix of it (then it is repeated).
+	Add(out, x, y tensor.Tensor)
+	Mul(out, x, y tensor.Tensor)
+	// Axpy: y += alpha*x.
+	Axpy(y, x tensor.Tensor, alpha float32)
+	Scale(out, x tensor.Tensor, alpha float32)
+	// LogFloor: out = log(max(x, floor)); its gradient is dy/x where x > floor,
+	// else 0.
+	LogFloor(out, x tensor.Tensor, floor float32)
+	LogFloorBack(dx, dy, x tensor.Tensor, floor float32)
+	Drop(out, x tensor.Tensor, d Dropout) // its own backward
+	// Permute reorders axes: out's axis i is x's axis axes[i].
+	Permute(out, x tensor.Tensor, axes []int)
+}
+
+// Embed is the family of table look-ups. ids is int32 of any shape; a negative
+// id gives a zero row and takes no gradient.
+type Embed interface {
+	Gather(out, table, ids tensor.Tensor, scale float32)
+	// ScatterAdd adds scale*dout to dtable's rows, in the order of ids.
+	ScatterAdd(dtable, dout, ids tensor.Tensor, scale float32)
+}
+
+// CrossEntropy says how a loss is made of logits.
+type CrossEntropy struct {
+	Smoothing float32 // 1-s on the target, s/(V-1) elsewhere, as KL divergence
+}
+
+// Loss is the family of losses over logits [rows, V] and int32 targets [rows];
+// a negative target is left out.
+type Loss interface {
+	// CrossEntropy fills loss [rows] (0 where left out) and lse [rows].
+	CrossEntropy(loss, lse, logits, targets tensor.Tensor, c CrossEntropy)
+	// CrossEntropyBack fills dlogits (which may be logits itself); weight [rows]
+	// is the gradient of each row's loss.
+	CrossEntropyBack(dlogits, weight, lse, logits, targets tensor.Tensor, c CrossEntropy)
+}
+
+// Conv says how an NHWC convolution is made.
+type Conv struct {
+	Stride, Pad int // 0 stride means 1
+	Epilogue
+}
+
+// Convolve is the family of image work, forward only. x is [n,h,w,c], w is
+// [kh,kw,c,out].
+type Convolve interface {
+	Conv(out, x, w tensor.Tensor, c Conv)
+	AvgPool(out, x tensor.Tensor, size int) // stride = size, no padding, floor
+}
+
+// Reduce is the family of sums, in one stated order.
+type Reduce interface {
+	Sum(out, x tensor.Tensor)          // all of x into out [1]
+	SumRows(dbias, x tensor.Tensor)    // column sums of [rows, n], accumulating into [n]
+	SumSquares(out, x tensor.Tensor)   // into out [1], for norms
+	ArgMax(ids, x tensor.Tensor)       // int32 [rows]: the first maximum of each row
+	TopK(values, ids, x tensor.Tensor) // [rows, k] of [rows, n]: descending, ties by lower index
+}
+
+// Adam is one update of a parameter tensor.
+type Adam struct {
+	Rate, Beta1, Beta2, Eps float32
+	Step                    int     // from 1
+	WeightDecay             float32 // decoupled, as AdamW
+	ClipValue               float32 // gradients are clipped to ±ClipValue first; 0 means no clipping
+	GradScale               float32 // gradients are multiplied by it before clipping; 0 means 1
+}
+
+// Update is the family of optimiser steps, in place.
+type Update interface {
+	Adam(p, g, m, v tensor.Tensor, a Adam)
+}
