@@ -1,0 +1,138 @@
+package shard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+)
+
+const (
+	maxGroupRows  = 8192
+	maxGroupBytes = 32 << 20
+	maxRowBytes   = 1 << 30
+)
+
+// Options say how a Parquet file is written. The zero value is what all
+// outputs use.
+type Options struct {
+	RowGroupRows  int               // rows of a group: at most 8,192, which is also the default
+	RowGroupBytes int64             // a group is closed once its values take this much; 0 means 32 MiB
+	Metadata      map[string]string // key-value pairs of the footer
+}
+
+// A RowError says that a row was refused by Write.
+type RowError struct {
+	Row    int64  // counted from 0 over all rows given to the Writer
+	Column string // such as "meta.title"
+	Reason string
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("row %d, column %s: %s", e.Row, e.Column, e.Reason)
+}
+
+// A Writer writes rows of T, a struct with parquet tags, to a Parquet file.
+type Writer[T any] struct {
+	w          *parquet.GenericWriter[T]
+	inspect    func(*T) (int64, string, error)
+	rows       int64
+	groupRows  int
+	groupBytes int64
+	inGroup    int
+	bytes      int64
+	err        error
+}
+
+// NewWriter returns a Writer to w. It fails if T cannot be written.
+func NewWriter[T any](w io.Writer, o Options) (_ *Writer[T], err error) {
+	defer caught(&err, "schema of %T", *new(T))
+	inspect, err := inspector[T]()
+	if err != nil {
+		return nil, err
+	}
+	if o.RowGroupRows < 0 || o.RowGroupBytes < 0 {
+		return nil, errors.New("shard: negative row group size")
+	}
+	options := []parquet.WriterOption{
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}), // level 3
+		parquet.CreatedBy("espalier", "1.0.0", "1"),                // part of every file's bytes: never the tool's version
+		parquet.PageBufferSize(1 << 20),
+		parquet.DataPageStatistics(false), // they hold whole values in every page header
+	}
+	for k, v := range o.Metadata {
+		options = append(options, parquet.KeyValueMetadata(k, v))
+	}
+	return &Writer[T]{
+		w:          parquet.NewGenericWriter[T](w, options...),
+		inspect:    inspect,
+		groupRows:  min(cmp.Or(o.RowGroupRows, maxGroupRows), maxGroupRows),
+		groupBytes: cmp.Or(o.RowGroupBytes, maxGroupBytes),
+	}, nil
+}
+
+// Write appends rows. Either all of them are taken or, if one is refused with
+// a [*RowError] (text that is not UTF-8), none, and the Writer goes on. It
+// keeps no reference to what rows hold.
+func (w *Writer[T]) Write(rows []T) (err error) {
+	if w.err != nil {
+		return w.err
+	}
+	for i := range rows {
+		n, column, err := w.inspect(&rows[i])
+		if err == nil && n > maxRowBytes {
+			err = fmt.Errorf("%d bytes, more than a row may take", n)
+		}
+		if err != nil {
+			return &RowError{Row: w.rows + int64(i), Column: column, Reason: err.Error()}
+		}
+	}
+	defer func() { w.err = err }()
+	defer caught(&err, "write row %d", w.rows)
+	for i := range rows {
+		// One row a call: the module looks at page sizes once a call, so pages
+		// would otherwise end where the caller's batches do.
+		if _, err := w.w.Write(rows[i : i+1]); err != nil {
+			return fmt.Errorf("write row %d: %w", w.rows, err)
+		}
+		n, _, _ := w.inspect(&rows[i])
+		w.rows++
+		w.inGroup++
+		w.bytes += n
+		if w.inGroup >= w.groupRows || w.bytes >= w.groupBytes {
+			if err := w.w.Flush(); err != nil {
+				return fmt.Errorf("write row group that ends before row %d: %w", w.rows, err)
+			}
+			w.inGroup, w.bytes = 0, 0
+		}
+	}
+	return nil
+}
+
+// Rows returns the number of rows written so far.
+func (w *Writer[T]) Rows() int64 { return w.rows }
+
+// Close writes the footer. It does not close the underlying writer.
+func (w *Writer[T]) Close() (err error) {
+	if w.err != nil {
+		return w.err
+	}
+	defer caught(&err, "write footer")
+	if err := w.w.Close(); err != nil {
+		w.err = err
+		return fmt.Errorf("write footer: %w", err)
+	}
+	w.err = errors.New("shard: writer is closed")
+	return nil
+}
+
+// caught turns a panic of the modules below into an error: they panic for
+// types they cannot write and for some damaged files.
+func caught(err *error, format string, args ...any) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf(format+": %v", append(args, p)...)
+	}
+}
