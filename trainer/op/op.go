@@ -11,6 +11,10 @@
 // accumulate into their tensor; activation gradients overwrite. A zero Tensor
 // for an optional gradient means that it is not wanted and costs nothing.
 //
+// Empty operands (a dimension of 0) are legal everywhere: sums over nothing are
+// 0. A panic is kept for misuse by the program; data that are out of range (an
+// id beyond its table) make the sticky error.
+//
 // Bits: each output element is accumulated in one order that depends neither
 // on the thread count nor on the vector width.
 package op
@@ -39,14 +43,22 @@ type Device interface {
 // Memory owns tensors. Step tensors come from an arena that Reset empties, so
 // that a steady-state step allocates nothing; kept tensors live until freed.
 type Memory interface {
+	// Alloc and Keep copy the shape: a caller may reuse its slice, and passing
+	// an existing one (x.Shape...) allocates nothing from the Go heap.
 	Alloc(dt tensor.DType, shape ...int) tensor.Tensor // from the arena, contents undefined
 	Reset()                                            // ends a step: every arena tensor is invalid
 	Keep(dt tensor.DType, shape ...int) tensor.Tensor  // long-lived, zeroed
-	Free(t tensor.Tensor)                              // gives a kept tensor back
+	Free(t tensor.Tensor)                              // gives a kept or packed tensor back; the zero Tensor is legal
 	Write(dst tensor.Tensor, src []float32)            // len(src) = dst.Len(); converts to dst's dtype
 	WriteInts(dst tensor.Tensor, src []int32)
-	Read(dst []float32, src tensor.Tensor)
-	Copy(dst, src tensor.Tensor) // same length
+	Read(dst []float32, src tensor.Tensor) // converts from src's dtype
+	ReadInts(dst []int32, src tensor.Tensor)
+	Copy(dst, src tensor.Tensor) // same length; converts between float dtypes
+	// Paste copies src into dst from index at of the given axis on; all other
+	// dimensions agree. Cut is the reverse: it fills dst from there. Together
+	// they are concatenation, splitting and the gradients of both.
+	Paste(dst, src tensor.Tensor, axis, at int)
+	Cut(dst, src tensor.Tensor, axis, at int)
 	Zero(dst tensor.Tensor)
 	PeakBytes() int64 // most arena and kept memory in use at once
 }
@@ -68,19 +80,21 @@ const (
 )
 
 // An Epilogue is applied to each output element before it is stored:
-// y = act(alpha*x + bias) + residual.
+// y = act(alpha*x + bias) + residual, or act(alpha*x + bias + residual) where
+// ActLast is set, as ResNets have it. The residual may be the output itself.
 type Epilogue struct {
 	Bias     tensor.Tensor // [n], optional
 	Act      Act
 	Residual tensor.Tensor // shape of the output, optional
-	Pre      tensor.Tensor // shape of the output, optional: receives alpha*x + bias, which backward passes need
+	ActLast  bool
+	Pre      tensor.Tensor // shape of the output, optional: receives what act sees, which backward passes need
 }
 
 // Gemm says how a matrix product is made.
 type Gemm struct {
 	TransA, TransB bool
 	Alpha          float32 // 0 means 1
-	Accumulate     bool    // add to what c holds
+	Accumulate     bool    // add to what c holds; the epilogue must be empty
 	Epilogue
 }
 
@@ -89,16 +103,22 @@ type Matmul interface {
 	// Gemm computes c = epilogue(alpha * op(a) * op(b)). Operands are [m,k],
 	// [k,n], [m,n] after op, or all have the same leading batch dimensions; b
 	// may be a 2-D matrix shared by a batch (the batch then counts as rows).
+	// Where c is 2-D and a and b are not, TransA is set and TransB is not: the
+	// batch counts as k, which is how the gradient of a weight is summed.
+	// c may not overlap a or b. Each element of c is one chain of fused
+	// multiply-adds over ascending k.
 	Gemm(c, a, b tensor.Tensor, g Gemm)
 	// Pack lays a frozen matrix out for Gemm once and for all. The result may be
-	// given as b wherever the same matrix and trans would be; it has b's shape.
+	// given as b wherever the same matrix and trans would be; it has b's shape,
+	// does not follow later changes of b, and lives until freed.
 	Pack(b tensor.Tensor, trans bool) tensor.Tensor
 }
 
 // Dropout says which elements survive. Element i (row-major index in the
 // tensor it applies to) is kept if hash(Key, i) >= P, and scaled by 1/(1-P).
 // The hash is a function of Key and i alone, so masks do not depend on order,
-// threads or resumption. P = 0 switches it off.
+// threads or resumption. P = 0 switches it off; P >= 1 drops everything.
+// See [Dropout.Mask] for the hash.
 type Dropout struct {
 	P   float32
 	Key uint64 // made from (seed, step, place) by the caller
@@ -118,6 +138,10 @@ type Attention struct {
 	// Bias is added to the scores: [b or 1, heads or 1, tq or 1, tk].
 	Bias    tensor.Tensor
 	Dropout Dropout // on the probabilities; index ((b*heads+h)*tq+i)*tk+j
+	// Keys is how many rows of k and v, from the first, are keys, so that a
+	// cache longer than what it holds needs no copy; 0 means all. Mask and Bias
+	// then have Keys columns, and dk and dv are 0 in the other rows.
+	Keys int
 	// Group is how many consecutive rows of q's batch share one row of k, v and
 	// Mask (5 captions of one image); 0 means 1.
 	Group int
@@ -128,7 +152,7 @@ type Attention struct {
 // beyond a tile.
 type Attend interface {
 	// Attend fills out and, if not zero, lse [b, heads, tq], which AttendBack
-	// needs.
+	// needs. A row whose scores are all -Inf gives zeros.
 	Attend(out, lse, q, k, v tensor.Tensor, a Attention)
 	// AttendBack fills dq, dk and dv; dbias (shape of a.Bias) accumulates. k and
 	// v may be one tensor; dk and dv must not be.
@@ -158,14 +182,16 @@ type Normalise interface {
 	// Norm fills out and, if not zero, stats [rows, 2], which NormBack needs.
 	// shift may be zero.
 	Norm(out, stats, x, gain, shift tensor.Tensor, n Norm)
-	// NormBack fills dx; dgain and dshift accumulate.
+	// NormBack fills dx; dgain and dshift accumulate. The deviation of a
+	// constant row has gradient 0.
 	NormBack(dx, dgain, dshift, dy, x, gain, stats tensor.Tensor, n Norm)
 	// Softmax over the last axis; LogSoftmax likewise.
 	Softmax(out, x tensor.Tensor)
 	LogSoftmax(out, x tensor.Tensor)
 }
 
-// Map is the family of elementwise work. out may be x or y itself.
+// Map is the family of elementwise work. out may be x or y (dx: dy or x)
+// itself, save in Permute.
 type Map interface {
 	Activate(out, x tensor.Tensor, a Act)
 	// ActivateBack: dx = dy * act'(x), x before the activation.
@@ -185,8 +211,9 @@ type Map interface {
 	Permute(out, x tensor.Tensor, axes []int)
 }
 
-// Embed is the family of table look-ups. ids is int32 of any shape; a negative
-// id gives a zero row and takes no gradient.
+// Embed is the family of table look-ups. ids is int32 of any shape, out has one
+// axis more, table is [rows, n]; a negative id gives a zero row and takes no
+// gradient.
 type Embed interface {
 	Gather(out, table, ids tensor.Tensor, scale float32)
 	// ScatterAdd adds scale*dout to dtable's rows, in the order of ids.
@@ -198,13 +225,13 @@ type CrossEntropy struct {
 	Smoothing float32 // 1-s on the target, s/(V-1) elsewhere, as KL divergence
 }
 
-// Loss is the family of losses over logits [rows, V] and int32 targets [rows];
-// a negative target is left out.
+// Loss is the family of losses over logits [rows, V] and int32 targets [rows]
+// (any shape with that many elements); a negative target is left out.
 type Loss interface {
 	// CrossEntropy fills loss [rows] (0 where left out) and lse [rows].
 	CrossEntropy(loss, lse, logits, targets tensor.Tensor, c CrossEntropy)
 	// CrossEntropyBack fills dlogits (which may be logits itself); weight [rows]
-	// is the gradient of each row's loss.
+	// is the gradient of each row's loss. Rows left out get zeros.
 	CrossEntropyBack(dlogits, weight, lse, logits, targets tensor.Tensor, c CrossEntropy)
 }
 
@@ -215,9 +242,11 @@ type Conv struct {
 }
 
 // Convolve is the family of image work, forward only. x is [n,h,w,c], w is
-// [kh,kw,c,out].
+// [kh,kw,c,out], out [n, (h+2*Pad-kh)/Stride+1, (w+2*Pad-kw)/Stride+1, out].
 type Convolve interface {
 	Conv(out, x, w tensor.Tensor, c Conv)
+	// PackConv lays frozen filters out for Conv once and for all; see Pack.
+	PackConv(w tensor.Tensor) tensor.Tensor
 	AvgPool(out, x tensor.Tensor, size int) // stride = size, no padding, floor
 }
 
@@ -226,11 +255,14 @@ type Reduce interface {
 	Sum(out, x tensor.Tensor)          // all of x into out [1]
 	SumRows(dbias, x tensor.Tensor)    // column sums of [rows, n], accumulating into [n]
 	SumSquares(out, x tensor.Tensor)   // into out [1], for norms
-	ArgMax(ids, x tensor.Tensor)       // int32 [rows]: the first maximum of each row
-	TopK(values, ids, x tensor.Tensor) // [rows, k] of [rows, n]: descending, ties by lower index
+	ArgMax(ids, x tensor.Tensor)       // int32 [rows]: the first maximum of each row; a NaN never wins
+	TopK(values, ids, x tensor.Tensor) // [rows, k] of [rows, n], k <= n: descending, ties by lower index
 }
 
-// Adam is one update of a parameter tensor.
+// Adam is one update of a parameter tensor: with g the scaled and clipped
+// gradient, m and v the decayed means of g and g², p falls by
+// Rate/(1-Beta1^Step) * m / (sqrt(v)/sqrt(1-Beta2^Step) + Eps), after
+// p *= 1 - Rate*WeightDecay.
 type Adam struct {
 	Rate, Beta1, Beta2, Eps float32
 	Step                    int     // from 1

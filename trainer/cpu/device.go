@@ -1,0 +1,88 @@
+// Package cpu is the device that computes on the processor.
+//
+// Operations run when they are called and are done when the call returns. Work
+// is cut into output tiles and by nothing else, so results do not depend on
+// the number of threads. Storage is aligned memory on the Go heap, reused from
+// step to step: a steady-state step allocates nothing. A device is used from
+// one goroutine at a time and owns its worker goroutines, which Close ends.
+package cpu
+
+import (
+	"errors"
+	"runtime"
+
+	"espalier/trainer/kernel/pool"
+	"espalier/trainer/op"
+)
+
+var _ op.Device = (*Device)(nil)
+
+var errClosed = errors.New("cpu: device is closed")
+
+// A Device is an [op.Device] of a number of threads.
+type Device struct {
+	pool   *pool.Pool
+	arena  arena
+	kept   int64 // bytes of kept and packed tensors
+	peak   int64
+	err    error
+	closed bool
+}
+
+// New returns a device of at most so many threads; 0 means one for each
+// processor.
+func New(threads int) *Device {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return &Device{pool: pool.New(threads)}
+}
+
+// Name returns "cpu".
+func (d *Device) Name() string { return "cpu" }
+
+// Numerics returns the numerics class of what the device computes.
+func (d *Device) Numerics() string { return "portable-" + runtime.GOARCH }
+
+// Threads returns the number of threads.
+func (d *Device) Threads() int { return d.pool.Threads() }
+
+// Err returns the first error since the device was made.
+func (d *Device) Err() error { return d.err }
+
+// Close ends the worker goroutines and lets the memory go. Every operation
+// after it panics.
+func (d *Device) Close() error {
+	if d.closed {
+		return errClosed
+	}
+	d.closed = true
+	d.pool.Close()
+	d.arena = arena{}
+	return nil
+}
+
+func (d *Device) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// A tileFunc is a task made of a function.
+type tileFunc func(i int)
+
+func (f tileFunc) Tile(_, i int) { f(i) }
+
+// each runs f for every i in [0, n).
+func (d *Device) each(n int, f tileFunc) {
+	if n > 0 {
+		d.pool.Run(f, n)
+	}
+}
+
+// span runs f over [0, n) in pieces of about so many elements.
+func (d *Device) span(n, piece int, f func(lo, hi int)) {
+	d.each((n+piece-1)/piece, func(i int) {
+		f(i*piece, min(n, (i+1)*piece))
+	})
+}
