@@ -18,8 +18,10 @@ var ErrFormat = errors.New("not a readable shard")
 // A Reader reads rows of T from a Parquet file. T may have fewer columns than
 // the file; those it has must be of the file's types.
 type Reader[T any] struct {
-	file   *parquet.File
-	groups []parquet.RowGroup
+	r       io.ReaderAt
+	file    *parquet.File
+	groups  []parquet.RowGroup
+	columns []int // those of the file that T has
 }
 
 // Open reads the footer of the Parquet file of size bytes in r.
@@ -29,10 +31,11 @@ func Open[T any](r io.ReaderAt, size int64) (_ *Reader[T], err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sameColumns(parquet.SchemaOf(new(T)), f.Schema()); err != nil {
+	columns, err := sameColumns(parquet.SchemaOf(new(T)), f.Schema())
+	if err != nil {
 		return nil, err
 	}
-	return &Reader[T]{file: f, groups: f.RowGroups()}, nil
+	return &Reader[T]{r: r, file: f, groups: f.RowGroups(), columns: columns}, nil
 }
 
 func openParquet(r io.ReaderAt, size int64) (*parquet.File, error) {
@@ -52,6 +55,13 @@ func openParquet(r io.ReaderAt, size int64) (*parquet.File, error) {
 	if n := int64(binary.LittleEndian.Uint32(tail[:4])); n > size-12 {
 		return nil, fmt.Errorf("%w: a footer of %d bytes in a file of %d", ErrFormat, n, size)
 	}
+	footer := make([]byte, binary.LittleEndian.Uint32(tail[:4]))
+	if _, err := r.ReadAt(footer, size-8-int64(len(footer))); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read footer: %w", err)
+	}
+	if _, err := compactEnd(footer, 0, 0); err != nil {
+		return nil, fmt.Errorf("%w: footer: %w", ErrFormat, err)
+	}
 	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(64<<10))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -62,9 +72,13 @@ func openParquet(r io.ReaderAt, size int64) (*parquet.File, error) {
 // checkChunks holds every place and length of the footer against the file's
 // size.
 func checkChunks(f *parquet.File, size int64) error {
+	leaves := len(f.Schema().Columns())
 	for g, rg := range f.Metadata().RowGroups {
 		if rg.NumRows < 0 {
 			return fmt.Errorf("%w: row group %d has %d rows", ErrFormat, g, rg.NumRows)
+		}
+		if len(rg.Columns) != leaves {
+			return fmt.Errorf("%w: row group %d has %d columns, the schema %d", ErrFormat, g, len(rg.Columns), leaves)
 		}
 		for c := range rg.Columns {
 			m := &rg.Columns[c].MetaData
@@ -80,9 +94,10 @@ func checkChunks(f *parquet.File, size int64) error {
 	return nil
 }
 
-// sameColumns reports what columns of want are missing in have or of another
-// type.
-func sameColumns(want, have *parquet.Schema) error {
+// sameColumns returns the places in have of want's columns, or what is missing
+// or of another type.
+func sameColumns(want, have *parquet.Schema) ([]int, error) {
+	var places []int
 	var errs []error
 	for _, path := range want.Columns() {
 		w, _ := want.Lookup(path...)
@@ -94,9 +109,11 @@ func sameColumns(want, have *parquet.Schema) error {
 		case w.Node.Type().String() != h.Node.Type().String(),
 			w.MaxDefinitionLevel != h.MaxDefinitionLevel, w.MaxRepetitionLevel != h.MaxRepetitionLevel:
 			errs = append(errs, fmt.Errorf("%w: column %s is %s, want %s", ErrFormat, name, leafType(h), leafType(w)))
+		default:
+			places = append(places, h.ColumnIndex)
 		}
 	}
-	return errors.Join(errs...)
+	return places, errors.Join(errs...)
 }
 
 func leafType(c parquet.LeafColumn) string {
@@ -138,6 +155,12 @@ func (r *Reader[T]) Metadata(key string) (string, bool) { return r.file.Lookup(k
 // ReadGroup reads row group i. Only the columns of T are read.
 func (r *Reader[T]) ReadGroup(i int) (rows []T, err error) {
 	defer caught(&err, "row group %d: %w", i, ErrFormat)
+	for _, c := range r.columns {
+		m := &r.file.Metadata().RowGroups[i].Columns[c].MetaData
+		if err := checkPages(r.r, m); err != nil {
+			return nil, fmt.Errorf("row group %d, column %s: %w: %w", i, columnName(m.PathInSchema), ErrFormat, err)
+		}
+	}
 	gr := parquet.NewGenericRowGroupReader[T](r.groups[i])
 	defer gr.Close()
 	want := r.groups[i].NumRows()
