@@ -29,9 +29,26 @@ type Checker interface {
 	Check() error
 }
 
-// A Splitter is a stage whose work falls into parts. Plan sees only the
-// inputs, never the machine; what it returns is committed and is what every
-// host runs. Finish sees all parts after they are committed.
+// A Splitter is a stage whose work falls into parts.
+//
+// Plan sees only the inputs, never the machine; what it returns is committed
+// and is what every host runs. Its task's Out takes notes and side files but
+// no files of the output.
+//
+// Run then makes each part. It creates files named after the split they
+// belong to ("train.parquet"); a part may leave out a split. It may leave side
+// files ([store.Writer.Side]) such as key digests, which are kept beside the
+// part and are not part of the output. A part's result is found again by the
+// part's key alone, so it survives a change elsewhere in the input: Run must
+// not look at anything that Part.ID and the stage's parameters do not decide,
+// Part.Index included.
+//
+// Finish sees all parts after they are committed, in the order of the plan. It
+// reads them with [Task.Part] and [Task.OpenPart], may replace or drop a
+// part's shard ([store.Writer.Replace], [store.Writer.Drop]), and may add
+// files, notes and dead letters of its own. When it returns, the engine
+// numbers the shards of each split in part order
+// ("train-00000-of-00012.parquet") and commits the output.
 type Splitter interface {
 	Plan(ctx context.Context, t *Task) ([]Part, error)
 	Finish(ctx context.Context, t *Task, parts []Part) error
@@ -75,9 +92,65 @@ type Task struct {
 	engine *taskState
 }
 
+// Gather returns the members of a gathered input ("scores[seed=3]", ...) in
+// the order of their names, or the one input of that name.
+func (t *Task) Gather(name string) []*Input { return t.engine.gather(t, name) }
+
+// Dead adds a record to the output's dead letters. They keep the order of the
+// calls inside a part, and the order of the parts: a stage that works
+// concurrently reports them in a settled order.
+func (t *Task) Dead(d DeadLetter) error { return t.engine.dead(d) }
+
+// Rows counts rows of input seen by the stage: the base of the dead-letter
+// rate. A stage that reports dead letters reports these too.
+func (t *Task) Rows(n int64) { t.engine.rows("", n) }
+
+// RowsIn is Rows for rows of one raw file, named as in DeadLetter.File: if all
+// of them are dead the output is rejected whatever the limit.
+func (t *Task) RowsIn(file string, n int64) { t.engine.rows(file, n) }
+
+// Part returns the committed result of part i, for Finish. It must not be
+// changed.
+func (t *Task) Part(i int) *store.PartManifest { return t.engine.part(i) }
+
+// OpenPart opens a file or side file of part i by the name that Run gave it,
+// for Finish. Part -1 is the plan, which has side files only.
+func (t *Task) OpenPart(i int, name string) (*store.File, error) { return t.engine.openPart(i, name) }
+
+// OpenSide opens a side file that Plan left, for Run and Finish.
+func (t *Task) OpenSide(name string) (*store.File, error) { return t.engine.openPart(-1, name) }
+
+// SaveCheckpoint keeps a state from which a killed stage resumes. Save fills a
+// fresh folder; when it returns nil the folder is digested, made durable and
+// published under the step, and all but the last two states are removed. The
+// states lie in the store's working folder under the stage's key, so that any
+// host can resume; they are dropped when the output is published. Saving goes
+// on when ctx is cancelled: a stage may save its state on the way out.
+func (t *Task) SaveCheckpoint(ctx context.Context, step int64, save func(dir string) error) error {
+	return t.engine.saveCheckpoint(ctx, step, save)
+}
+
+// LatestCheckpoint returns the newest state that is whole; a damaged one is
+// removed and the one before it taken. The folder is read only, and stays
+// until two newer states are saved.
+func (t *Task) LatestCheckpoint() (step int64, dir string, ok bool, err error) {
+	return t.engine.latestCheckpoint()
+}
+
+// Share returns a value that all stages of a run hold in common, such as a
+// packed backbone, building it if no stage has yet: build runs once per key at
+// a time. The caller calls release when it no longer uses the value; close is
+// called some time after the last release, at the latest when the run ends.
+// The value must not decide anything that the stage's key does not.
+func (t *Task) Share(ctx context.Context, key string, build func(context.Context) (v any, close func(), err error)) (v any, release func(), err error) {
+	return t.engine.share(ctx, key, build)
+}
+
 // An Input is the committed output of another stage.
 type Input struct {
 	Name     string // the name that the stage gives it, such as "examples"
+	Node     string // the name of the node that made it
+	Key      store.Key
 	Manifest *store.Manifest
 
 	open func(name string) (*store.File, error)
@@ -86,6 +159,9 @@ type Input struct {
 // Open opens one file of the input by its manifest name. The file's digest is
 // verified before its first use in a process, or trusted by the digest cache.
 func (in *Input) Open(name string) (*store.File, error) { return in.open(name) }
+
+// Shards returns the shards of a split in order.
+func (in *Input) Shards(split string) []store.FileEntry { return in.Manifest.Shards(split) }
 
 // A DeadLetter is one record that could not be kept.
 type DeadLetter struct {
@@ -99,21 +175,4 @@ type DeadLetter struct {
 	Where  string `parquet:"where" json:"where"` // JSON path, if any
 	Reason string `parquet:"reason" json:"reason"`
 	Raw    []byte `parquet:"raw" json:"raw"`
-}
-
-// Dead adds a record to the output's dead letters.
-func (t *Task) Dead(d DeadLetter) error { return t.engine.dead(t, d) }
-
-// Rows counts rows of input seen by the stage: the base of the dead-letter
-// rate. A stage that reports dead letters reports these too.
-func (t *Task) Rows(n int64) { t.engine.rows(n) }
-
-// A RefusedError says that a whole input file cannot be used. The engine
-// collects all of them, writes no output and exits with code 20.
-type RefusedError struct {
-	File   string
-	Line   int64 // 1-based, 0 if unknown
-	Offset int64 // byte offset, -1 if unknown
-	Field  string
-	Reason string
 }

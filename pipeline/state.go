@@ -1,22 +1,27 @@
 package pipeline
 
-import "fmt"
+import (
+	"context"
+
+	"espalier/pipeline/store"
+)
 
 type taskState struct{}
 
-func (s *taskState) dead(t *Task, d DeadLetter) error { panic("pipeline: unfinished") }
-func (s *taskState) rows(n int64)                     { panic("pipeline: unfinished") }
+func (s *taskState) gather(t *Task, name string) []*Input { panic("pipeline: unfinished") }
+func (s *taskState) dead(d DeadLetter) error              { panic("pipeline: unfinished") }
+func (s *taskState) rows(file string, n int64)            { panic("pipeline: unfinished") }
+func (s *taskState) part(i int) *store.PartManifest       { panic("pipeline: unfinished") }
+func (s *taskState) openPart(i int, name string) (*store.File, error) {
+	panic("pipeline: unfinished")
+}
 
-func (e *RefusedError) Error() string {
-	s := e.File
-	if e.Line > 0 {
-		s += fmt.Sprintf(":%d", e.Line)
-	}
-	if e.Offset >= 0 && e.Line == 0 {
-		s += fmt.Sprintf(" at byte %d", e.Offset)
-	}
-	if e.Field != "" {
-		s += ": " + e.Field
-	}
-	return s + ": " + e.Reason
+func (s *taskState) saveCheckpoint(ctx context.Context, step int64, save func(dir string) error) error {
+	panic("pipeline: unfinished")
+}
+
+func (s *taskState) latestCheckpoint() (int64, string, bool, error) { panic("pipeline: unfinished") }
+
+func (s *taskState) share(ctx context.Context, key string, build func(context.Context) (any, func(), error)) (any, func(), error) {
+	panic("pipeline: unfinished")
 }

@@ -3,7 +3,12 @@ package store
 type writerState struct{}
 
 func (w *writerState) create(name, schema string) (*OutFile, error) { panic("store: unfinished") }
-func (w *writerState) note(key, value string)                       { panic("store: unfinished") }
+func (w *writerState) side(name string) (*OutFile, error)           { panic("store: unfinished") }
+func (w *writerState) replace(part int, name string) (*OutFile, error) {
+	panic("store: unfinished")
+}
+func (w *writerState) drop(part int, name string) error { panic("store: unfinished") }
+func (w *writerState) note(key, value string)           { panic("store: unfinished") }
 
 type outState struct{}
 

@@ -38,6 +38,42 @@ type Manifest struct {
 	Dead     int64             `json:"dead"`      // rows of deadletter.parquet
 	Digest   string            `json:"digest"`    // hash over Files: name, rows, sha256
 	Notes    map[string]string `json:"notes,omitempty"`
+	ByFile   []FileCount       `json:"by_file,omitempty"`  // raw files whose rows were counted
+	External bool              `json:"external,omitempty"` // the files are raw files outside the store
+}
+
+// A FileCount counts the rows of one raw file.
+type FileCount struct {
+	File string `json:"file"`
+	Rows int64  `json:"rows"`
+	Dead int64  `json:"dead"`
+}
+
+// A PartManifest describes one finished part of a Splitter's work.
+type PartManifest struct {
+	Format   int               `json:"format"`
+	Kind     string            `json:"kind"`
+	Version  int               `json:"version"`
+	Key      Key               `json:"key"`
+	ID       string            `json:"id"`
+	Files    []FileEntry       `json:"files"`          // named after their splits
+	Side     []FileEntry       `json:"side,omitempty"` // kept beside the part, not in the output
+	RowsSeen int64             `json:"rows_seen"`
+	Dead     int64             `json:"dead"`
+	Notes    map[string]string `json:"notes,omitempty"`
+	ByFile   []FileCount       `json:"by_file,omitempty"`
+}
+
+// File returns the entry of a file or side file of the part.
+func (p *PartManifest) File(name string) (FileEntry, bool) {
+	for _, list := range [][]FileEntry{p.Files, p.Side} {
+		for _, e := range list {
+			if e.Name == name {
+				return e, true
+			}
+		}
+	}
+	return FileEntry{}, false
 }
 
 // An InputRef says which output an input was.
@@ -75,9 +111,23 @@ type Writer struct {
 }
 
 // Create starts a file. Name is its final name ("vocab.json") or, in a part of
-// a Splitter, the split's name with an extension ("train.parquet"): Finish
-// then numbers the shards of a split in part order.
+// a Splitter, the split's name with an extension ("train.parquet"): the engine
+// then numbers the shards of a split in part order. Names are relative, with
+// forward slashes. Schema is a schema id such as "example/1", or "".
 func (w *Writer) Create(name, schema string) (*OutFile, error) { return w.w.create(name, schema) }
+
+// Side starts a file that is kept beside a part and is not part of the output,
+// such as the digests of the part's keys. Only Plan and the parts of a
+// Splitter have side files.
+func (w *Writer) Side(name string) (*OutFile, error) { return w.w.side(name) }
+
+// Replace starts a file that takes the place of a part's file in the output,
+// under the same name and schema. The part itself stays as it is, so that
+// another output can use it. Only Finish may replace.
+func (w *Writer) Replace(part int, name string) (*OutFile, error) { return w.w.replace(part, name) }
+
+// Drop leaves a part's file out of the output. Only Finish may drop.
+func (w *Writer) Drop(part int, name string) error { return w.w.drop(part, name) }
 
 // Note stores a short fact in the manifest, such as the vocabulary's size.
 func (w *Writer) Note(key, value string) { w.w.note(key, value) }
