@@ -1,0 +1,119 @@
+package rawjson
+
+// The functions of this file find where values end by their quotes, brackets
+// and commas. They accept a superset of JSON.
+
+// skipValue returns the length of the value that b starts with. Whole is false
+// if b ends before the value surely does.
+func skipValue(b []byte) (n int, whole bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	switch b[0] {
+	case '"':
+		return skipText(b)
+	case '{', '[':
+		return skipNested(b)
+	}
+	for i, c := range b {
+		switch c {
+		case ',', ']', '}', ':', ' ', '\n', '\r', '\t', '"', '[', '{':
+			return max(i, 1), true
+		}
+	}
+	return len(b), false
+}
+
+// skipText skips a string with its quotes.
+func skipText(b []byte) (n int, whole bool) {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1, true
+		case '\\':
+			i++
+		}
+	}
+	return 0, false
+}
+
+// skipNested skips an object or array by the depth of its brackets.
+func skipNested(b []byte) (n int, whole bool) {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch class[b[i]] {
+		case cQuote:
+			for i++; ; i++ {
+				if i >= len(b) {
+					return 0, false
+				}
+				if c := b[i]; c == '"' {
+					break
+				} else if c == '\\' {
+					i++
+				}
+			}
+		case cOpen:
+			depth++
+		case cClose:
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// walk is skipValue, and lists the members if the value is an object whose
+// outermost structure is sound.
+func walk(b []byte, fields []Field) (n int, whole bool, _ []Field) {
+	if len(b) == 0 || b[0] != '{' {
+		n, whole = skipValue(b)
+		return n, whole, fields
+	}
+	i := 1
+	blank := func() byte {
+		for ; i < len(b); i++ {
+			if c := b[i]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+				return c
+			}
+		}
+		return 0
+	}
+	for {
+		c := blank()
+		if c == '}' && len(fields) == 0 {
+			return i + 1, true, fields
+		}
+		if c != '"' {
+			break
+		}
+		k, ok := skipText(b[i:])
+		if !ok {
+			break
+		}
+		name := b[i+1 : i+k-1]
+		if i += k; blank() != ':' {
+			break
+		}
+		i++
+		blank()
+		k, ok = skipValue(b[i:])
+		if !ok {
+			break
+		}
+		fields = append(fields, Field{Name: name, Value: b[i : i+k]})
+		i += k
+		if c = blank(); c == '}' {
+			return i + 1, true, fields
+		} else if c != ',' {
+			break
+		}
+		i++
+	}
+	if i >= len(b) {
+		return 0, false, fields // ran out of bytes, as far as this can tell
+	}
+	n, whole = skipNested(b)
+	return n, whole, fields
+}
