@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"espalier/pipeline"
 )
 
 // reserved are the fields of a stage that are not its parameters.
-var reserved = []string{"kind", "inputs", "matrix", "collect"}
+var reserved = []string{"kind", "inputs", "matrix", "collect", "max_dead"}
 
 // A decl is a stage as the file declares it, before its matrix is expanded.
 type decl struct {
@@ -20,6 +22,7 @@ type decl struct {
 	own     []axis // of its matrix
 	axes    []axis // those of its inputs, then its own
 	collect []string
+	maxDead *pipeline.Limit
 	sound   bool // has no fault so far
 	known   bool // its axes are complete
 }
@@ -94,6 +97,11 @@ func (p *parser) declare(f field) {
 	}
 	if c := d.body.get("collect"); c != nil {
 		decode(c, valueOf(&d.collect), d.name+".collect", p.faults)
+	}
+	if m := d.body.get("max_dead"); m != nil {
+		var text string
+		decode(m, valueOf(&text), d.name+".max_dead", p.faults)
+		d.maxDead = p.limit(d.body, d.name+".max_dead")
 	}
 }
 

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func hasParam(params []param, path string) bool {
 
 // make builds the stage at one place of the matrix.
 func (p *parser) make(d *decl, pick []int) *Stage {
-	s := &Stage{Base: d.name, Line: d.at.line}
+	s := &Stage{Base: d.name, Line: d.at.line, MaxDead: d.maxDead}
 	vars := make(map[string]axisValue, len(d.axes))
 	for i, a := range d.axes {
 		v := a.values[pick[i]]
@@ -278,20 +279,39 @@ func (p *parser) fill(d *decl, s *Stage, body *node, params []param) {
 	if len(s.Axes) > 0 {
 		fillTags(v, params, s.Axes)
 	}
-	if files, ok := s.Params.(relocator); ok {
-		files.Relocate(p.dir)
+	if files, ok := s.Params.(*pipeline.Files); ok {
+		p.locate(d, files)
 	}
 	if len(p.faults.faults) > before {
 		d.sound = false
 		return // Check would only repeat what follows from these
 	}
-	if c, ok := s.Params.(pipeline.Checker); ok {
+	if c, ok := shallowCopy(s.Params).(pipeline.Checker); ok {
 		p.checkFaults(d, body, params, c.Check())
 	}
 }
 
-// A relocator is a stage whose parameters hold paths relative to the job file.
-type relocator interface{ Relocate(dir string) }
+// locate makes the path of raw files, which a job file gives relative to
+// itself, an absolute one.
+func (p *parser) locate(d *decl, files *pipeline.Files) {
+	if files.Path == "" {
+		p.fault(d, d.at, "path", "required: a file or a folder, relative to the job file")
+		return
+	}
+	abs, err := filepath.Abs(p.resolve(files.Path))
+	if err != nil {
+		p.fault(d, d.at, "path", err.Error())
+	}
+	files.Path = abs
+}
+
+// shallowCopy returns a stage of the same fields, so that the engine meets
+// those that the file gives, without the defaults of Check.
+func shallowCopy(s pipeline.Stage) pipeline.Stage {
+	v := reflect.New(reflect.TypeOf(s).Elem())
+	v.Elem().Set(reflect.ValueOf(s).Elem())
+	return v.Interface().(pipeline.Stage)
+}
 
 // fillTags puts axes into a stage's tags, where the file has none of that name.
 func fillTags(v reflect.Value, params []param, axes []Axis) {

@@ -5,7 +5,7 @@
 //	stages:
 //	  raw:
 //	    kind: pipeline/files
-//	    root: ../coco
+//	    path: ../coco
 //	  train:
 //	    kind: trainer/train
 //	    inputs: {tokens: encode, features: grids}
@@ -55,22 +55,23 @@ import (
 
 // A Job is a job file, its matrices expanded.
 type Job struct {
-	Name    string // the file's name field, else its file name without extension
-	File    string // as it was given
-	Store   string // the folder that the file's store field names, or ""
-	MaxDead string // such as "1%" or "20"; "" where the file says nothing
+	Name    string          // the file's name field, else its file name without extension
+	File    string          // as it was given
+	Store   string          // the folder that the file's store field names, or ""
+	MaxDead *pipeline.Limit // nil where the file says nothing
 	Stages  []*Stage
 	Summary []Number
 }
 
 // A Stage is one stage of a job.
 type Stage struct {
-	Name   string // such as "train[seed=3]"
-	Base   string // such as "train"
-	Axes   []Axis
-	Params pipeline.Stage
-	Inputs []Input
-	Line   int
+	Name    string // such as "train[seed=3]"
+	Base    string // such as "train"
+	Axes    []Axis
+	Params  pipeline.Stage
+	Inputs  []Input
+	MaxDead *pipeline.Limit // of this stage alone; nil where the file says nothing
+	Line    int
 }
 
 // An Axis is the place of a stage on one axis of a matrix.
@@ -182,13 +183,8 @@ func (p *parser) job(file string, root *node) *Job {
 		}
 	}
 	decodeStruct(root, valueOf(&h), "", known, p.faults)
-	if h.MaxDead != "" {
-		if err := CheckMaxDead(h.MaxDead); err != nil {
-			p.faults.add(root.get("max_dead").at, "max_dead", err.Error())
-		}
-	}
 	p.dir = filepath.Dir(file)
-	j := &Job{Name: h.Name, File: file, MaxDead: h.MaxDead}
+	j := &Job{Name: h.Name, File: file, MaxDead: p.limit(root, "max_dead")}
 	if j.Name == "" {
 		j.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
@@ -217,6 +213,19 @@ func (p *parser) job(file string, root *node) *Job {
 	}
 	j.Summary = p.summary(root.get("summary"), j)
 	return j
+}
+
+// limit reads the field max_dead of n, for a fault at path.
+func (p *parser) limit(n *node, path string) *pipeline.Limit {
+	m := n.get("max_dead")
+	if m == nil || m.kind != scalarNode {
+		return nil
+	}
+	l, err := pipeline.ParseLimit(m.text)
+	if err != nil {
+		p.faults.add(m.at, path, err.Error())
+	}
+	return &l
 }
 
 // resolve makes a path of the job file relative to the working directory.

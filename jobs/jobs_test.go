@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -68,21 +71,20 @@ func (b *brew) Check() error {
 	return errors.Join(errs...)
 }
 
-// pour is a stage whose parameters hold a path.
-type pour struct {
-	Root string `yaml:"root"`
-}
+// pour is a stage without parameters.
+type pour struct{}
 
 func (p *pour) Kind() string { return "test/pour" }
 func (p *pour) Version() int { return 1 }
 
 func (p *pour) Run(context.Context, *pipeline.Task, pipeline.Part) error { return nil }
-func (p *pour) Relocate(dir string)                                      { p.Root = dir + "|" + p.Root }
 
 func testKinds() map[string]func() pipeline.Stage {
 	return map[string]func() pipeline.Stage{
 		"test/brew": func() pipeline.Stage { return new(brew) },
 		"test/pour": func() pipeline.Stage { return new(pour) },
+
+		pipeline.FilesKind: func() pipeline.Stage { return new(pipeline.Files) },
 	}
 }
 
@@ -137,7 +139,8 @@ stages:
     layers:
       - width: 1
       - {width: 2}
-  b: {kind: test/pour, root: here, inputs: {x: a}}
+  b: {kind: test/pour, max_dead: 20, inputs: {x: a}}
+  c: {kind: pipeline/files, path: ../raw}
 `)
 	no := false
 	want := &brew{
@@ -147,14 +150,30 @@ stages:
 	if got := stage(t, j, "a").Params; !reflect.DeepEqual(got, want) {
 		t.Errorf("parameters %+v, want %+v", got, want)
 	}
-	if j.Name != "tea" || j.Store != "keep" || j.MaxDead != "2.5%" || j.File != "dir/job.yaml" {
+	if j.Name != "tea" || j.Store != "keep" || j.MaxDead.String() != "2.5%" || j.File != "dir/job.yaml" {
 		t.Errorf("name %q store %q max dead %q file %q", j.Name, j.Store, j.MaxDead, j.File)
 	}
 	if got, want := stage(t, j, "b").Inputs, []Input{{"x", "a"}}; !slices.Equal(got, want) {
 		t.Errorf("inputs %v, want %v", got, want)
 	}
-	if got, want := stage(t, j, "b").Params.(*pour).Root, "dir|here"; got != want {
-		t.Errorf("root %q, want %q", got, want)
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := stage(t, j, "c").Params.(*pipeline.Files).Path, filepath.Join(wd, "raw"); got != want {
+		t.Errorf("path %q, want %q", got, want)
+	}
+	g := j.Graph()
+	if got, want := g.Nodes[1].Inputs, map[string]string{"x": "a"}; !maps.Equal(got, want) {
+		t.Errorf("inputs of the graph's node %v, want %v", got, want)
+	}
+	for i, want := range []string{"2.5%", "20", "2.5%"} {
+		if got := g.Nodes[i].MaxDead.String(); got != want {
+			t.Errorf("limit of %s is %s, want %s", g.Nodes[i].Name, got, want)
+		}
+	}
+	if got, want := g.Nodes[1].Pos, "dir/job.yaml:20"; got != want {
+		t.Errorf("node stands at %s, want %s", got, want)
 	}
 	if got := mustParse(t, "stages: {a: {kind: test/brew}}").Name; got != "job" {
 		t.Errorf("name of a file without one is %q, want job", got)
@@ -200,7 +219,7 @@ stages:
 `, nil,
 			[]string{
 				"dir/job.yaml:1: name: a list, want text",
-				`dir/job.yaml:2: max_dead: lots, want a number of rows or a share such as 1%`,
+				`dir/job.yaml:2: max_dead: "lots": want a number of rows or a percentage from 0% to 100%`,
 				"dir/job.yaml:3: stags: unknown field; did you mean stages?",
 				"dir/job.yaml:7: a.stepz: unknown field; did you mean steps?",
 				"dir/job.yaml:8: a.steps: many, want a whole number",
@@ -485,8 +504,8 @@ func TestOverride(t *testing.T) {
 	if b := j.Stages[1].Params.(*brew); b.Model.Dim != 4 {
 		t.Errorf("an override of one use of an anchor changed the other: %+v", b)
 	}
-	if j.MaxDead != "3" {
-		t.Errorf("max dead %q, want 3", j.MaxDead)
+	if j.MaxDead.String() != "3" {
+		t.Errorf("max dead %s, want 3", j.MaxDead)
 	}
 }
 

@@ -19,11 +19,12 @@ const maxNodes = 200_000
 type place struct {
 	file string
 	line int
-	set  string // the override's text, such as "train.steps=30"
+	over bool   // written in an override, whose text is set
+	set  string // such as "train.steps=30"
 }
 
 func (p place) String() string {
-	if p.set != "" {
+	if p.over {
 		return "--set " + p.set
 	}
 	if p.line == 0 {
@@ -33,7 +34,7 @@ func (p place) String() string {
 }
 
 func (p place) order() int {
-	if p.set != "" {
+	if p.over {
 		return math.MaxInt
 	}
 	return p.line
@@ -113,7 +114,8 @@ func (n *node) clone() *node {
 // A reader turns YAML's own nodes into nodes.
 type reader struct {
 	file   string
-	set    string // when an override is read
+	over   bool // an override is read, whose text is set
+	set    string
 	faults *faultList
 	left   int // nodes that may still be made
 	open   map[*yaml.Node]bool
@@ -151,13 +153,13 @@ func parseDocument(file string, data []byte, faults *faultList) *node {
 func parseValue(set, text string, faults *faultList) *node {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		faults.add(place{set: set}, "", syntaxText(err))
+		faults.add(place{over: true, set: set}, "", syntaxText(err))
 		return nil
 	}
 	if len(doc.Content) == 0 { // nothing at all: the empty text
-		return &node{kind: scalarNode, at: place{set: set}, tag: "!!str"}
+		return &node{kind: scalarNode, at: place{over: true, set: set}, tag: "!!str"}
 	}
-	r := &reader{set: set, faults: faults, left: maxNodes, open: make(map[*yaml.Node]bool)}
+	r := &reader{over: true, set: set, faults: faults, left: maxNodes, open: make(map[*yaml.Node]bool)}
 	return r.read(&doc, "")
 }
 
@@ -182,8 +184,8 @@ func syntaxFault(file string, err error) place {
 }
 
 func (r *reader) place(y *yaml.Node) place {
-	if r.set != "" {
-		return place{set: r.set}
+	if r.over {
+		return place{over: true, set: r.set}
 	}
 	return place{file: r.file, line: y.Line}
 }

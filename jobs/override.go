@@ -9,7 +9,7 @@ import (
 // file, or a stage and a field of it; what does not exist is found when the
 // document is decoded.
 func override(root *node, text string, faults *faultList) {
-	at := place{set: text}
+	at := place{over: true, set: text}
 	path, value, ok := strings.Cut(text, "=")
 	if !ok || path == "" {
 		faults.add(at, "", "want path=value, as in train.steps=30")
