@@ -196,6 +196,13 @@ func (g *headGrads) back(kb, h int) {
 			lse := g.lse[(b*s.h+h)*s.tq+i]
 			at := (b*s.tq+i)*dim + h*s.dh
 			dy, y, x, dx := g.dout[at:][:s.dh], g.out[at:][:s.dh], g.q[at:][:s.dh], g.dq[at:][:s.dh]
+			norm := float32(1)
+			if lse < -1<<16 { // all hidden: the logarithm of the sum is lost beside the maximum
+				var sum float32
+				if lse, sum = expSum(row); !math.IsInf(float64(lse), -1) {
+					norm = 1 / sum
+				}
+			}
 			var delta float32
 			for c := range dy {
 				delta += float32(dy[c] * y[c])
@@ -203,7 +210,7 @@ func (g *headGrads) back(kb, h int) {
 			for j := range row {
 				var p float32
 				if !math.IsInf(float64(lse), -1) {
-					p = exp32(row[j] - lse)
+					p = exp32(row[j]-lse) * norm
 				}
 				drop := s.dropped(b, h, i, j)
 				kv := (kb*s.cap+j)*dim + h*s.dh

@@ -1,12 +1,35 @@
 package cpu
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"espalier/trainer/op"
+	"espalier/trainer/op/optest"
 	"espalier/trainer/tensor"
 )
+
+func TestDevice(t *testing.T) {
+	for _, threads := range []int{1, 2, 7} {
+		t.Run(fmt.Sprintf("threads=%d", threads), func(t *testing.T) {
+			optest.Run(t, func() op.Device { return New(threads) })
+		})
+	}
+}
+
+func TestBitsDoNotDependOnThreads(t *testing.T) {
+	var first []optest.Digest
+	for _, threads := range []int{1, 2, 7} {
+		d := New(threads)
+		got := optest.Digests(d)
+		d.Close()
+		if first == nil {
+			first = got
+		}
+		optest.Same(t, got, first)
+	}
+}
 
 func TestStdNormEqualsORT(t *testing.T) {
 	d := New(1)

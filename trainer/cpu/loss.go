@@ -48,17 +48,18 @@ func (d *Device) CrossEntropy(loss, lse, logits, targets tensor.Tensor, c op.Cro
 		for r := lo; r < hi; r++ {
 			row := xs[r*v:][:v]
 			top, sum := expSum(row)
-			es[r] = top + log32(sum)
+			l := log32(sum)
+			es[r] = top + l
 			t := int(ts[r])
 			if t < 0 || t >= v {
 				ls[r] = 0
 				continue
 			}
-			ls[r] = es[r] - row[t]
+			ls[r] = l - (row[t] - top)
 			if off != 0 {
 				var all float32
 				for _, x := range row {
-					all += es[r] - x
+					all += l - (x - top)
 				}
 				ls[r] = entropy + float32(on*ls[r]) + float32(off*(all-ls[r]))
 			}
