@@ -1,0 +1,348 @@
+package grad
+
+import (
+	"espalier/trainer/op"
+	"espalier/trainer/tensor"
+)
+
+// An Out says what becomes of a matrix product: drop(act(x)) + residual.
+type Out struct {
+	Act      op.Act
+	Drop     op.Dropout
+	Residual Var // shape of the result, optional
+}
+
+// Linear returns x times the transpose of w [out, in], plus bias b [out] if it
+// is not zero. x is [..., in], the result [..., out].
+func (t *Tape) Linear(x, w, b Var, o Out) Var {
+	xv, wv := t.Value(x), t.Value(w)
+	y := t.alloc(tensor.Float32, xv.Rows(), wv.Shape[0])
+	e := op.Epilogue{Bias: t.Value(b), Act: o.Act}
+	dropped := o.Drop.P > 0
+	if o.Residual != 0 && !dropped {
+		e.Residual = t.matrix(t.Value(o.Residual))
+	}
+	var pre tensor.Tensor
+	if t.step.Grad && o.Act != op.None && (o.Act != op.ReLU || o.Residual != 0) {
+		pre = t.like(y)
+		e.Pre = pre
+	}
+	t.dev.Gemm(y, t.matrix(xv), wv, op.Gemm{TransB: true, Epilogue: e})
+	if dropped {
+		t.dev.Drop(y, y, o.Drop)
+		if o.Residual != 0 {
+			t.dev.Add(y, y, t.matrix(t.Value(o.Residual)))
+		}
+	}
+	shape := t.shape(xv.Shape...)
+	shape[len(shape)-1] = wv.Shape[0]
+	y.Shape = shape
+	v, n := t.record(y, backLinear, x, w, b, o.Residual)
+	n.act, n.drop, n.saved[0] = o.Act, o.Drop, pre
+	n.reads = o.Act == op.ReLU && pre.IsZero()
+	return v
+}
+
+func backLinear(t *Tape, n *node, dout tensor.Tensor) {
+	x, w, b, residual := n.in[0], n.in[1], n.in[2], n.in[3]
+	if residual != 0 {
+		t.pass(residual, n)
+	}
+	if !t.needs(x) && !t.needs(w) && !(b != 0 && t.needs(b)) {
+		return
+	}
+	var held int32
+	d := dout
+	if n.act != op.None || n.drop.P > 0 {
+		held, d = t.own(n)
+	}
+	switch {
+	case n.reads: // the result is positive just where it was neither cut nor dropped
+		t.dev.ActivateBack(d, dout, n.out, n.act)
+		if n.drop.P > 0 {
+			_, _, _, keep := n.drop.Mask()
+			t.dev.Scale(d, d, keep)
+		}
+	case n.act != op.None:
+		if n.drop.P > 0 {
+			t.dev.Drop(d, dout, n.drop)
+			dout = d
+		}
+		t.dev.ActivateBack(d, dout, t.view(n.saved[0], d.Shape...), n.act)
+	case n.drop.P > 0:
+		t.dev.Drop(d, dout, n.drop)
+	}
+	d = t.matrix(d)
+	if dw := t.sum(w); !dw.IsZero() {
+		t.dev.Gemm(dw, d, t.matrix(t.Value(x)), op.Gemm{TransA: true, Accumulate: true})
+	}
+	if db := t.sum(b); !db.IsZero() {
+		t.dev.SumRows(db, d)
+	}
+	if t.needs(x) {
+		t.addProduct(x, d, t.Value(w))
+	}
+	if held != 0 {
+		t.release(held)
+	}
+}
+
+// addProduct adds the product of two matrices to the gradient of x.
+func (t *Tape) addProduct(x Var, a, b tensor.Tensor) {
+	n := &t.nodes[x]
+	if n.grad != 0 && t.bufs[n.grad].holds == 1 {
+		t.dev.Gemm(t.matrix(t.gradient(n)), a, b, op.Gemm{Accumulate: true})
+		return
+	}
+	buf, dx := t.fresh(x)
+	t.dev.Gemm(t.matrix(dx), a, b, op.Gemm{})
+	t.give(x, buf)
+}
+
+// Norm returns gain*norm(x) + shift over the last axis; shift may be zero.
+func (t *Tape) Norm(x, gain, shift Var, k op.Norm) Var {
+	xv := t.Value(x)
+	y := t.like(xv)
+	var stats tensor.Tensor
+	if t.step.Grad {
+		stats = t.alloc(tensor.Float32, xv.Rows(), 2)
+	}
+	t.dev.Norm(y, stats, xv, t.Value(gain), t.Value(shift), k)
+	v, n := t.record(y, backNorm, x, gain, shift)
+	n.norm, n.saved[0] = k, stats
+	return v
+}
+
+func backNorm(t *Tape, n *node, dout tensor.Tensor) {
+	x, gain, shift := n.in[0], n.in[1], n.in[2]
+	buf, dx := t.fresh(x)
+	t.dev.NormBack(dx, t.sum(gain), t.sum(shift), dout, t.Value(x), t.Value(gain), n.saved[0], n.norm)
+	t.give(x, buf)
+}
+
+// Attention returns attention as [op.Attend] defines it; bias, if not zero,
+// takes the place of a.Bias.
+func (t *Tape) Attention(q, k, v, bias Var, a op.Attention) Var {
+	qv := t.Value(q)
+	out := t.like(qv)
+	var lse tensor.Tensor
+	if t.step.Grad {
+		lse = t.alloc(tensor.Float32, qv.Shape[0], a.Heads, qv.Shape[1])
+	}
+	a.Bias = t.Value(bias)
+	t.dev.Attend(out, lse, qv, t.Value(k), t.Value(v), a)
+	y, n := t.record(out, backAttention, q, k, v, bias)
+	n.att, n.saved[0], n.reads = a, lse, true
+	return y
+}
+
+func backAttention(t *Tape, n *node, dout tensor.Tensor) {
+	q, k, v, bias := n.in[0], n.in[1], n.in[2], n.in[3]
+	bq, dq := t.fresh(q)
+	bk, dk := t.fresh(k)
+	bv, dv := t.fresh(v)
+	t.dev.AttendBack(dq, dk, dv, t.sum(bias), dout, n.out, n.saved[0], t.Value(q), t.Value(k), t.Value(v), n.att)
+	t.give(q, bq)
+	t.give(k, bk)
+	t.give(v, bv)
+}
+
+// Add returns x + y; y has x's shape or a suffix of it.
+func (t *Tape) Add(x, y Var) Var {
+	out := t.like(t.Value(x))
+	t.dev.Add(out, t.Value(x), t.Value(y))
+	v, _ := t.record(out, backAdd, x, y)
+	return v
+}
+
+func backAdd(t *Tape, n *node, dout tensor.Tensor) {
+	x, y := n.in[0], n.in[1]
+	if size := t.Value(y).Len(); size == dout.Len() {
+		t.pass(y, n)
+	} else if dy := t.sum(y); !dy.IsZero() {
+		t.dev.SumRows(t.flat(dy), t.view(dout, dout.Len()/size, size))
+	}
+	t.pass(x, n)
+}
+
+// Mul returns the elementwise product; y has x's shape or a suffix of it.
+func (t *Tape) Mul(x, y Var) Var {
+	out := t.like(t.Value(x))
+	t.dev.Mul(out, t.Value(x), t.Value(y))
+	v, _ := t.record(out, backMul, x, y)
+	return v
+}
+
+func backMul(t *Tape, n *node, dout tensor.Tensor) {
+	x, y := n.in[0], n.in[1]
+	if t.needs(y) {
+		buf := t.buffer(dout.Len())
+		prod := t.as(buf, n.out)
+		t.dev.Mul(prod, dout, t.Value(x))
+		if size := t.Value(y).Len(); size == dout.Len() {
+			t.give(y, buf)
+		} else {
+			t.dev.SumRows(t.flat(t.sum(y)), t.view(prod, dout.Len()/size, size))
+			t.release(buf)
+		}
+	}
+	if t.needs(x) {
+		buf, dx := t.own(n)
+		t.dev.Mul(dx, dout, t.Value(y))
+		t.give(x, buf)
+	}
+}
+
+// Scale returns alpha*x.
+func (t *Tape) Scale(x Var, alpha float32) Var {
+	out := t.like(t.Value(x))
+	t.dev.Scale(out, t.Value(x), alpha)
+	v, n := t.record(out, backScale, x)
+	n.alpha = alpha
+	return v
+}
+
+func backScale(t *Tape, n *node, dout tensor.Tensor) {
+	buf, dx := t.own(n)
+	t.dev.Scale(dx, dout, n.alpha)
+	t.give(n.in[0], buf)
+}
+
+// Activate returns act(x).
+func (t *Tape) Activate(x Var, a op.Act) Var {
+	out := t.like(t.Value(x))
+	t.dev.Activate(out, t.Value(x), a)
+	v, n := t.record(out, backActivate, x)
+	n.act = a
+	return v
+}
+
+func backActivate(t *Tape, n *node, dout tensor.Tensor) {
+	buf, dx := t.own(n)
+	t.dev.ActivateBack(dx, dout, t.Value(n.in[0]), n.act)
+	t.give(n.in[0], buf)
+}
+
+// LogFloor returns log(max(x, floor)).
+func (t *Tape) LogFloor(x Var, floor float32) Var {
+	out := t.like(t.Value(x))
+	t.dev.LogFloor(out, t.Value(x), floor)
+	v, n := t.record(out, backLogFloor, x)
+	n.alpha = floor
+	return v
+}
+
+func backLogFloor(t *Tape, n *node, dout tensor.Tensor) {
+	buf, dx := t.own(n)
+	t.dev.LogFloorBack(dx, dout, t.Value(n.in[0]), n.alpha)
+	t.give(n.in[0], buf)
+}
+
+// Dropout returns x with elements dropped.
+func (t *Tape) Dropout(x Var, d op.Dropout) Var {
+	if d.P == 0 {
+		return x
+	}
+	out := t.like(t.Value(x))
+	t.dev.Drop(out, t.Value(x), d)
+	v, n := t.record(out, backDropout, x)
+	n.drop = d
+	return v
+}
+
+func backDropout(t *Tape, n *node, dout tensor.Tensor) {
+	buf, dx := t.own(n)
+	t.dev.Drop(dx, dout, n.drop)
+	t.give(n.in[0], buf)
+}
+
+// View returns x under another shape.
+func (t *Tape) View(x Var, shape ...int) Var {
+	v, n := t.record(t.view(t.Value(x), shape...), backView, x)
+	n.alias, t.nodes[x].alias = true, true
+	return v
+}
+
+func backView(t *Tape, n *node, dout tensor.Tensor) { t.pass(n.in[0], n) }
+
+// Permute reorders the axes of x, four at most: axis i of the result is axis
+// axes[i] of x.
+func (t *Tape) Permute(x Var, axes ...int) Var {
+	xv := t.Value(x)
+	if len(axes) > len(node{}.axes) {
+		panic("grad: too many axes")
+	}
+	dims, order := t.shape(axes...), t.shape(axes...)
+	for i, a := range axes {
+		dims[i] = xv.Shape[a]
+	}
+	out := t.dev.Alloc(tensor.Float32, dims...)
+	t.dev.Permute(out, xv, order)
+	v, n := t.record(out, backPermute, x)
+	copy(n.axes[:], axes)
+	return v
+}
+
+func backPermute(t *Tape, n *node, dout tensor.Tensor) {
+	inverse := t.shape(n.axes[:len(dout.Shape)]...)
+	for i, a := range n.axes[:len(inverse)] {
+		inverse[a] = i
+	}
+	buf, dx := t.fresh(n.in[0])
+	t.dev.Permute(dx, dout, inverse)
+	t.give(n.in[0], buf)
+}
+
+// Gather returns scale times the rows of x, its last axis, that ids name: ids
+// is int32 of any shape, a negative id gives zeros. The result has ids' axes
+// and one of the length of a row.
+func (t *Tape) Gather(x Var, ids tensor.Tensor, scale float32) Var {
+	xv := t.matrix(t.Value(x))
+	at := len(t.shapes)
+	t.shapes = append(append(t.shapes, ids.Shape...), xv.Shape[1])
+	out := t.dev.Alloc(tensor.Float32, t.shapes[at:]...)
+	t.dev.Gather(out, xv, ids, scale)
+	v, n := t.record(out, backGather, x)
+	n.ids, n.alpha = ids, scale
+	return v
+}
+
+func backGather(t *Tape, n *node, dout tensor.Tensor) {
+	t.dev.ScatterAdd(t.matrix(t.sum(n.in[0])), dout, n.ids, n.alpha)
+}
+
+// CrossEntropy returns the sum over rows of weight times loss, as [op.Loss]
+// defines it: one element. targets is int32, one for each row of logits;
+// weight is float32 of as many elements.
+func (t *Tape) CrossEntropy(logits Var, targets, weight tensor.Tensor, c op.CrossEntropy) Var {
+	x := t.matrix(t.Value(logits))
+	rows := x.Shape[0]
+	losses, lse := t.alloc(tensor.Float32, rows), t.alloc(tensor.Float32, rows)
+	t.dev.CrossEntropy(losses, lse, x, targets, c)
+	t.dev.Mul(losses, losses, t.flat(weight))
+	out := t.alloc(tensor.Float32, 1)
+	t.dev.Sum(out, losses)
+	v, n := t.record(out, backCrossEntropy, logits)
+	n.loss, n.ids, n.saved[0], n.saved[1] = c, targets, lse, weight
+	return v
+}
+
+func backCrossEntropy(t *Tape, n *node, dout tensor.Tensor) {
+	logits := n.in[0]
+	x := t.matrix(t.Value(logits))
+	rows := x.Shape[0]
+	weight := t.buffer(rows)
+	w := t.view(t.bufs[weight].mem, rows, 1)
+	t.dev.Mul(w, t.view(n.saved[1], rows, 1), dout)
+	l := &t.nodes[logits]
+	if l.uses == 1 && !l.reads && !l.alias && l.back != nil { // nobody needs the logits any more
+		t.bufs = append(t.bufs, buffer{mem: t.flat(x), holds: 1})
+		t.dev.CrossEntropyBack(x, t.flat(w), n.saved[0], x, n.ids, n.loss)
+		t.give(logits, int32(len(t.bufs)-1))
+	} else {
+		buf, dx := t.fresh(logits)
+		t.dev.CrossEntropyBack(t.matrix(dx), t.flat(w), n.saved[0], x, n.ids, n.loss)
+		t.give(logits, buf)
+	}
+	t.release(weight)
+}
