@@ -1,0 +1,224 @@
+package raster
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"espalier/internal/shared"
+)
+
+// refusedByUs are files of the goldens that Pillow reads and this package
+// refuses, with a part of the reason.
+var refusedByUs = map[string]string{
+	"jpg_corrupt_scan.jpg":                            "corrupt scan",
+	"img-go-std/video-001.progressive.truncated.jpeg": "truncated",
+	"img-libjpeg-turbo/testimgari.jpg":                "arithmetic",
+	"img-golang/video-001-16bit.tiff":                 "TIFF",
+	"img-libjpeg-turbo/testorig.ppm":                  "not an image",
+}
+
+type decodeLine struct {
+	ID     string
+	File   string
+	Mode   string
+	Width  int
+	Height int
+	Native string `json:"native_sha256"`
+	RGB    string `json:"rgb_sha256"`
+	Error  any
+}
+
+func readLines[T any](t *testing.T, path string) []T {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []T
+	sc := bufio.NewScanner(bytes.NewReader(data))
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		var v T
+		if err := json.Unmarshal(sc.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+// source opens a file that a golden names.
+func source(t *testing.T, name string) []byte {
+	t.Helper()
+	p := filepath.Join(shared.Dir(t, "goldens", "vision", "raster"), name)
+	if rest, ok := strings.CutPrefix(name, "data/"); ok {
+		p = shared.Dir(t, "data", rest)
+	}
+	b, err := os.ReadFile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDecodeGoldens(t *testing.T) {
+	lines := readLines[decodeLine](t, shared.Dir(t, "goldens", "vision", "raster", "decode.jsonl"))
+	var d Decoder
+	for _, l := range lines {
+		im, err := d.Decode(source(t, l.File))
+		if want, ok := refusedByUs[l.ID]; ok || l.Error != nil {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want one about %q", l.ID, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", l.ID, err)
+			continue
+		}
+		if im.Mode.String() != l.Mode || im.Width != l.Width || im.Height != l.Height {
+			t.Errorf("%s: %v %d x %d, want %s %d x %d", l.ID, im.Mode, im.Width, im.Height, l.Mode, l.Width, l.Height)
+		}
+		if got := sum(im.RGB().Pix); got != l.RGB {
+			t.Errorf("%s: RGB digest %.8s, want %.8s", l.ID, got, l.RGB)
+		}
+	}
+}
+
+type resizeLine struct {
+	ID, Src, Filter, Order string
+	Width, Height          int
+	Box                    []float64
+	SHA256                 string
+	Torchvision            bool `json:"torchvision_tensor"`
+}
+
+func TestResizeGoldens(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "vision", "raster")
+	old := map[string]string{}
+	for _, l := range readLines[struct{ Golden, ID, SHA256_Pillow12 string }](t, filepath.Join(dir, "pillow12.jsonl")) {
+		if l.Golden == "resize" {
+			old[l.ID] = l.SHA256_Pillow12
+		}
+	}
+	filters := map[string]Filter{"nearest": Nearest, "box": BoxFilter, "bilinear": Bilinear, "hamming": Hamming, "bicubic": Bicubic, "lanczos": Lanczos}
+	for _, l := range readLines[resizeLine](t, filepath.Join(dir, "resize.jsonl")) {
+		if l.Torchvision {
+			continue
+		}
+		im, err := Decode(source(t, l.Src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Order != "resize_then_rgb" {
+			im = im.RGB()
+		}
+		r := Resize{Width: l.Width, Height: l.Height, Filter: filters[l.Filter]}
+		if l.Box != nil {
+			r.Box = &Box{l.Box[0], l.Box[1], l.Box[2], l.Box[3]}
+		}
+		want12, ok := old[l.ID]
+		if !ok {
+			want12 = l.SHA256
+		}
+		for _, c := range []struct {
+			order Order
+			want  string
+		}{{Pillow13, l.SHA256}, {AcrossFirst, want12}} {
+			r.Order = c.order
+			out, err := r.Apply(im)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sum(out.RGB().Pix); got != c.want {
+				t.Errorf("%s, order %d: digest %.8s, want %.8s", l.ID, c.order, got, c.want)
+			}
+			// A crop is the same part of the whole.
+			if l.Width > 4 && l.Height > 4 {
+				cr := r
+				cr.Crop = Rect{1, 2, l.Width - 1, l.Height - 1}
+				part, err := cr.Apply(im)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(part.Pix, out.crop(cr.Crop).Pix) {
+					t.Errorf("%s, order %d: crop differs from the whole", l.ID, c.order)
+				}
+			}
+		}
+	}
+}
+
+func TestTransformGoldens(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "vision", "raster")
+	old := map[string]string{}
+	for _, l := range readLines[struct{ Golden, ID, SHA256_Pillow12 string }](t, filepath.Join(dir, "pillow12.jsonl")) {
+		if l.Golden == "clip_transform" {
+			old[l.ID] = l.SHA256_Pillow12
+		}
+	}
+	type line struct {
+		ID, Src, Transform string
+		Size               int
+		U8                 string `json:"uint8_hwc_sha256"`
+		F32                string `json:"float32_chw_sha256"`
+	}
+	for _, l := range readLines[line](t, filepath.Join(dir, "clip_transform.jsonl")) {
+		tr := Transform(strings.ReplaceAll(l.Transform, "_", "-"))
+		if tr.Check() != nil {
+			continue // Hugging Face's variants
+		}
+		im, err := Decode(source(t, l.Src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, order := range []Order{AcrossFirst, Pillow13} {
+			want := l.U8
+			if s, ok := old[l.ID]; ok && order == AcrossFirst {
+				want = s
+			}
+			out, err := tr.Apply(im, l.Size, order)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sum(out.Pix); got != want {
+				t.Errorf("%s, order %d: digest %.8s, want %.8s", l.ID, order, got, want)
+				continue
+			}
+			if want != l.U8 {
+				continue
+			}
+			f := make([]float32, len(out.Pix))
+			Normalise(f, out)
+			if got := sum(planar(f)); got != l.F32 {
+				t.Errorf("%s: float digest %.8s, want %.8s", l.ID, got, l.F32)
+			}
+		}
+	}
+}
+
+// planar gives the little-endian bytes of an interleaved picture, channels
+// first.
+func planar(f []float32) []byte {
+	var b []byte
+	for c := range 3 {
+		for i := c; i < len(f); i += 3 {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f[i]))
+		}
+	}
+	return b
+}
