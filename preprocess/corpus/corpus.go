@@ -1,0 +1,117 @@
+// Package corpus is what the readers of raw corpora have in common. Each family
+// of corpora has a package below this one.
+//
+// A reader turns one raw file into records in the order of the file. What
+// cannot become a row comes out as a dead letter in its place; a file that
+// cannot be used at all ends the sequence with a [*pipeline.RefusedError].
+//
+// Readers whose files fall into parts have three functions: one cuts a file
+// into slices by a fast scan, one reads a slice, and one reads the whole file
+// by way of the other two, so that rows never depend on how a file is cut.
+package corpus
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"path"
+	"strings"
+
+	"espalier/pipeline"
+	"espalier/preprocess/rawjson"
+)
+
+// A Record is a row, or what became of something that could not be one.
+type Record[R any] struct {
+	Row  *R                   // nil for a dead letter
+	Dead *pipeline.DeadLetter // nil for a row
+}
+
+// A None is the fields or meta of a corpus that has none. It is always empty:
+// a map, because a Parquet group must have a column.
+type None map[string]string
+
+// Refused turns an error of a scan into one that names the file.
+func Refused(file string, err error) error {
+	var d *rawjson.DocumentError
+	if errors.As(err, &d) {
+		return &pipeline.RefusedError{File: file, Line: d.Line, Offset: d.Offset, Field: d.Field, Reason: d.Reason}
+	}
+	return err
+}
+
+// Stem returns a file name without its last extension, as image ids are
+// formed: a name that begins with its only dot is kept.
+func Stem(name string) string {
+	dir, base := path.Split(name)
+	if i := strings.LastIndexByte(base, '.'); i > 0 && strings.Trim(base[:i], ".") != "" {
+		return dir + base[:i]
+	}
+	return name
+}
+
+// ID returns the stable id of an example.
+func ID(corpus, task, split, key string) string {
+	return corpus + "/" + task + "/" + split + "/" + key
+}
+
+// A Digest names a slice of a raw file by all that decides its rows.
+type Digest struct {
+	h   hash.Hash
+	buf []byte
+}
+
+// NewDigest starts the digest of a slice of the named file.
+func NewDigest(file string) *Digest {
+	d := &Digest{h: sha256.New()}
+	d.Add(int64(len(file)), []byte(file))
+	return d
+}
+
+// Add takes bytes that lie at an offset.
+func (d *Digest) Add(offset int64, b []byte) {
+	d.buf = binary.LittleEndian.AppendUint64(d.buf[:0], uint64(offset))
+	d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(len(b)))
+	d.h.Write(d.buf)
+	d.h.Write(b)
+}
+
+// String returns the digest in hex.
+func (d *Digest) String() string { return hex.EncodeToString(d.h.Sum(nil)) }
+
+// A Cutter sets the borders of slices by content: whether a slice ends before a
+// row depends on that row's key and on the slice's length, so that a row added
+// or removed moves the borders near it and no others.
+type Cutter struct {
+	Mean int // rows of a slice; slices have a quarter of it at least, four times it at most
+	n    int
+}
+
+// Cut reports whether a new slice begins with the row of this key.
+func (c *Cutter) Cut(key []byte) bool {
+	c.n++
+	if c.n == 1 {
+		return false // the first row of all
+	}
+	long := c.n > c.Mean/4 && Hash(key)%uint64(max(c.Mean, 1)) == 0
+	if !long && c.n <= 4*c.Mean {
+		return false
+	}
+	c.n = 1
+	return true
+}
+
+// Hash is FNV-1a with its bits mixed once more, the same on every machine.
+func Hash(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}

@@ -1,0 +1,122 @@
+package rawfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+
+	"espalier/pipeline"
+)
+
+func zip(t testing.TB, s string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+func TestOpen(t *testing.T) {
+	long := strings.Repeat("0123456789", 300_000)
+	for name, c := range map[string]struct {
+		in   []byte
+		want string
+	}{
+		"plain":          {[]byte("plain text"), "plain text"},
+		"empty":          {nil, ""},
+		"one byte":       {[]byte{0x1f}, "\x1f"},
+		"one member":     {zip(t, "abc"), "abc"},
+		"two members":    {join(zip(t, "abc"), zip(t, "def")), "abcdef"},
+		"zero padded":    {join(zip(t, "abc"), make([]byte, 512)), "abc"},
+		"padded between": {join(zip(t, "abc"), make([]byte, 3), zip(t, "def")), "abcdef"},
+		"long":           {zip(t, long), long},
+	} {
+		dir := t.TempDir()
+		p, err := Open(t.Context(), name, bytes.NewReader(c.in), int64(len(c.in)), dir)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := io.ReadAll(io.NewSectionReader(p, 0, p.Size))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %d bytes, %v, want %d", name, len(got), err, len(c.want))
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %d scratch files left", name, len(left))
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	z := zip(t, "some text that is long enough to be cut")
+	bad := bytes.Clone(z)
+	bad[len(bad)-6] ^= 1 // in the checksum
+	broken := bytes.Clone(z)
+	broken[10] = 0xff // the block type
+	for name, c := range map[string]struct {
+		in   []byte
+		want string
+	}{
+		"cut":                 {z[:len(z)/2], "gzip ends early"},
+		"header only":         {z[:10], "gzip ends early"},
+		"two bytes":           {z[:2], "gzip ends early"},
+		"checksum":            {bad, "gzip checksum is wrong"},
+		"damaged":             {broken, "gzip stream is damaged"},
+		"garbage after":       {join(z, []byte("EOF")), "data after the gzip member"},
+		"garbage after zeros": {join(z, []byte{0}, []byte("x")), "data after the gzip member"},
+	} {
+		dir := t.TempDir()
+		_, err := Open(t.Context(), "x.gz", bytes.NewReader(c.in), int64(len(c.in)), dir)
+		var r *pipeline.RefusedError
+		if !errors.As(err, &r) || r.File != "x.gz" || r.Reason != c.want || r.Line != 0 || r.Offset != -1 {
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s: %d scratch files left", name, len(left))
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", 1_200_000)
+	in := "\xef\xbb\xbfone\r\n\ntwo\rstill\u2028two\n" + long + "\nlast\r"
+	want := []struct {
+		offset    int64
+		raw, text string
+	}{
+		{0, "\xef\xbb\xbfone", "one"},
+		{8, "", ""},
+		{9, "two\rstill\u2028two", "two\rstill\u2028two"},
+		{25, long, long},
+		{25 + 1_200_001, "last", "last"},
+	}
+	l := NewLines(strings.NewReader(in), int64(len(in)))
+	i := 0
+	for x := l.Next(); x != nil; x = l.Next() {
+		if w := want[i]; x.N != int64(i+1) || x.Offset != w.offset || string(x.Raw) != w.raw || string(x.Text) != w.text {
+			t.Errorf("line %d: offset %d, %d bytes %.20q", x.N, x.Offset, len(x.Raw), x.Raw)
+		}
+		i++
+	}
+	if l.Err() != nil || i != len(want) {
+		t.Errorf("%d lines, %v", i, l.Err())
+	}
+	if NewLines(strings.NewReader(""), 0).Next() != nil {
+		t.Error("an empty file has a line")
+	}
+}
