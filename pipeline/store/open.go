@@ -1,41 +1,239 @@
 package store
 
-import "context"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// FormatVersion is the version of the store's layout that this program writes.
+//
+// The rule for upgrades: a program reads and writes stores of its own format.
+// An older format is upgraded in place, by the first command that opens the
+// store, if a step for it is listed in upgrades; a newer one is refused.
+const FormatVersion = 1
+
+// ErrMissing says that an output is not in the store.
+var ErrMissing = errors.New("store: no output")
+
+// ErrFormat says that a folder is no store, or one that this program cannot use.
+var ErrFormat = errors.New("store: unusable folder")
+
+const (
+	formatFile   = "FORMAT"
+	formatPrefix = "espalier-store "
+	manifestFile = "manifest.json"
+)
 
 // A Store is a folder of outputs. It is safe for concurrent use, and for use
 // by many processes and hosts at once.
 type Store struct {
-	dir string
+	dir     string
+	digests *Digests
+	now     func() time.Time
+	seq     atomic.Int64
+
+	ready sync.Mutex // guards made
+	made  bool       // FORMAT and the folders exist
+
+	beat beats
 }
+
+// upgrades[n] turns a store of format n into one of format n+1.
+var upgrades = map[int]func(dir string) error{}
 
 // Open returns the store in dir. A folder that does not exist is created when
 // something is first written; one that holds anything but a store is refused.
-func Open(dir string) (*Store, error) { panic("store: unfinished") }
+func Open(dir string) (*Store, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: abs, digests: OpenDigests(CacheDir()), now: time.Now}
+	s.beat.init()
+	version, err := readFormat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		entries, err := os.ReadDir(abs)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), ".") {
+				return nil, fmt.Errorf("%w: %s is not empty and holds no file %s", ErrFormat, abs, formatFile)
+			}
+		}
+		return s, nil
+	case err != nil:
+		return nil, err
+	case version > FormatVersion:
+		return nil, fmt.Errorf("%w: %s has format %d, this program knows up to %d", ErrFormat, abs, version, FormatVersion)
+	}
+	for ; version < FormatVersion; version++ {
+		step := upgrades[version]
+		if step == nil {
+			return nil, fmt.Errorf("%w: %s has format %d, which can no longer be upgraded to %d", ErrFormat, abs, version, FormatVersion)
+		}
+		if err := step(abs); err != nil {
+			return nil, fmt.Errorf("upgrade store from format %d: %w", version, err)
+		}
+		if err := writeFormat(abs, version+1); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func readFormat(dir string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(dir, formatFile))
+	if err != nil {
+		return 0, err
+	}
+	var version int
+	if _, err := fmt.Sscanf(string(text), formatPrefix+"%d\n", &version); err != nil || version < 1 {
+		return 0, fmt.Errorf("%w: %s is damaged", ErrFormat, filepath.Join(dir, formatFile))
+	}
+	return version, nil
+}
+
+// writeFormat replaces FORMAT.
+func writeFormat(dir string, version int) error {
+	tmp := filepath.Join(dir, "."+formatFile+"."+randomHex(6))
+	if err := writePrivate(tmp, fmt.Appendf(nil, "%s%d\n", formatPrefix, version)); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, formatFile)
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return writeErr("rename", path, err)
+	}
+	return syncDir(dir)
+}
+
+// prepare creates what a new store needs. It is called before any write.
+func (s *Store) prepare() error {
+	s.ready.Lock()
+	defer s.ready.Unlock()
+	if s.made {
+		return nil
+	}
+	if _, err := readFormat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(s.dir, 0o777); err != nil {
+			return writeErr("create", s.dir, err)
+		}
+		// Two first runners write the same bytes: either rename will do.
+		if err := writeFormat(s.dir, FormatVersion); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	s.made = true
+	return nil
+}
 
 // Dir returns the folder of the store.
 func (s *Store) Dir() string { return s.dir }
 
+// Digests returns the digest cache that the store uses.
+func (s *Store) Digests() *Digests { return s.digests }
+
 // OutputDir returns the folder in which the output of a key lies, or would.
-func (s *Store) OutputDir(key Key) string { panic("store: unfinished") }
+func (s *Store) OutputDir(key Key) string { return filepath.Join(s.dir, "outputs", string(key)) }
 
-// Manifest returns the manifest of a committed output, or an error that wraps
-// ErrMissing.
-func (s *Store) Manifest(key Key) (*Manifest, error) { panic("store: unfinished") }
+// RunsDir returns the folder of the run log.
+func (s *Store) RunsDir() string { return filepath.Join(s.dir, "runs") }
 
-// OpenFile opens one file of a committed output. Its digest is verified
-// before its first use in a process, or trusted by the digest cache.
-func (s *Store) OpenFile(ctx context.Context, m *Manifest, name string) (*File, error) {
-	panic("store: unfinished")
+func (s *Store) manifestPath(key Key) string { return filepath.Join(s.OutputDir(key), manifestFile) }
+
+func (s *Store) objectPath(sha string) string {
+	return filepath.Join(s.dir, "objects", fan(sha), sha)
 }
 
-// ReadManifest reads the manifest of an output's folder, in a store or
-// exported from one.
-func ReadManifest(dir string) (*Manifest, error) { panic("store: unfinished") }
+func (s *Store) partPath(key Key) string {
+	return filepath.Join(s.dir, "parts", fan(string(key)), string(key)+".json")
+}
 
-// Export makes dir a copy of an output: its files under their names and
-// manifest.json, hard links where the file system allows. Dir must not exist.
-func (s *Store) Export(ctx context.Context, key Key, dir string) error { panic("store: unfinished") }
+func (s *Store) planPath(key Key) string {
+	return filepath.Join(s.dir, "plans", string(key)+".json")
+}
 
-// IsTemporary reports whether err says that the same call may succeed later:
-// the disk is full or read-only, or a resource ran out.
-func IsTemporary(err error) bool { panic("store: unfinished") }
+// fan spreads many names over 256 folders.
+func fan(name string) string {
+	if len(name) < 2 {
+		return "00"
+	}
+	return name[:2]
+}
+
+// tempDir creates a private folder named after this process, so that others
+// can tell when nobody needs it any more.
+func (s *Store) tempDir() (string, error) {
+	if err := s.prepare(); err != nil {
+		return "", err
+	}
+	parent := filepath.Join(s.dir, "work", "tmp", self().String())
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return "", writeErr("create", parent, err)
+	}
+	dir := filepath.Join(parent, fmt.Sprintf("%d-%s", s.seq.Add(1), randomHex(4)))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return "", writeErr("create", dir, err)
+	}
+	return dir, nil
+}
+
+// dropTemp removes a folder made by tempDir, and the process's own if it was
+// the last one in it.
+func (s *Store) dropTemp(dir string) {
+	os.RemoveAll(dir)
+	os.Remove(filepath.Dir(dir))
+}
+
+// trash moves a file or folder out of the way. It is no error if it is gone.
+func (s *Store) trash(path string) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	dir := filepath.Join(s.dir, "trash")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return writeErr("create", dir, err)
+	}
+	name := s.now().UTC().Format(trashTime) + "_" + randomHex(4) + "_" + filepath.Base(path)
+	if err := os.Rename(path, filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return writeErr("set aside", path, err)
+	}
+	return nil
+}
+
+const trashTime = "20060102T150405.000000000Z"
+
+// writeJSON replaces a small unsealed record: the last writer wins.
+func (s *Store) writeJSON(path string, v any) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := mkdir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+randomHex(6))
+	if err := writePrivate(tmp, append(text, '\n')); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return writeErr("rename", path, err)
+	}
+	return nil
+}
