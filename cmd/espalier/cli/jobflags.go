@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"espalier/jobs"
+	"espalier/pipeline"
+	"espalier/pipeline/store"
+)
+
+// jobFlags are the flags of all verbs that read a job file.
+type jobFlags struct {
+	store string
+	set   []string
+}
+
+func (j *jobFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&j.store, "store", "", "`DIR` of the store (else the job's store:, $ESPALIER_STORE, espalier-store/ beside it)")
+	f.StringArrayVar(&j.set, "set", nil, "override a field: `PATH=VALUE` such as train.steps=30; may be repeated")
+}
+
+// open loads the job and opens its store.
+func (j *jobFlags) open(file string) (*jobs.Job, pipeline.Options, error) {
+	job, err := jobs.Load(file, j.set, nil)
+	if err != nil {
+		if _, faults := err.(jobs.Faults); !faults {
+			err = usagef("%v", err)
+		}
+		return nil, pipeline.Options{}, err
+	}
+	s, err := store.Open(j.dir(job))
+	if err != nil {
+		return nil, pipeline.Options{}, err
+	}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, pipeline.Options{}, err
+	}
+	return job, pipeline.Options{Store: s, Job: abs, Set: j.set, Tool: toolVersion()}, nil
+}
+
+// dir is the folder of a job's store.
+func (j *jobFlags) dir(job *jobs.Job) string {
+	switch env := os.Getenv("ESPALIER_STORE"); {
+	case j.store != "":
+		return j.store
+	case job.Store != "":
+		return job.Store
+	case env != "":
+		return env
+	}
+	return filepath.Join(filepath.Dir(job.File), "espalier-store")
+}
