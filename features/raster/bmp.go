@@ -67,10 +67,10 @@ func decodeBMP(data []byte, limit int) (*Image, error) {
 		return nil, err
 	}
 	if b.bits <= 8 {
-		if b.colors > 65536 || at+b.padding*b.colors > len(data) {
+		if b.colors > 65536 {
 			return nil, refuse(BMP, "palette of %d colours", b.colors)
 		}
-		b.readPalette(data[at : at+b.padding*b.colors])
+		b.readPalette(data[min(at, len(data)):min(at+b.padding*b.colors, len(data))])
 		at += b.padding * b.colors
 	}
 	if offset == 0 {
@@ -168,8 +168,8 @@ func (b *bmpInfo) readPalette(p []byte) {
 		if b.colors == 2 {
 			v = i * 255
 		}
-		e := p[i*b.padding:]
-		if v > 255 || int(e[0]) != v || int(e[1]) != v || int(e[2]) != v {
+		e := p[min(i*b.padding, len(p)):]
+		if v > 255 || len(e) < 3 || int(e[0]) != v || int(e[1]) != v || int(e[2]) != v {
 			grey = false
 			break
 		}
@@ -181,7 +181,7 @@ func (b *bmpInfo) readPalette(p []byte) {
 		b.mode = ModeL
 	default:
 		b.palette = make([]byte, 768)
-		for i := range min(b.colors, 256) {
+		for i := range min(b.colors, 256, len(p)/b.padding) {
 			e := p[i*b.padding:]
 			b.palette[3*i], b.palette[3*i+1], b.palette[3*i+2] = e[2], e[1], e[0]
 		}

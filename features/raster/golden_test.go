@@ -32,7 +32,6 @@ type decodeLine struct {
 	Mode   string
 	Width  int
 	Height int
-	Native string `json:"native_sha256"`
 	RGB    string `json:"rgb_sha256"`
 	Error  any
 }
@@ -61,10 +60,17 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
+// eachFolder runs a test over the goldens in testdata, and over the whole set
+// where it is present.
+func eachFolder(t *testing.T, test func(t *testing.T, dir string)) {
+	t.Run("testdata", func(t *testing.T) { test(t, "testdata") })
+	t.Run("shared", func(t *testing.T) { test(t, shared.Dir(t, "goldens", "vision", "raster")) })
+}
+
 // source opens a file that a golden names.
-func source(t *testing.T, name string) []byte {
+func source(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	p := filepath.Join(shared.Dir(t, "goldens", "vision", "raster"), name)
+	p := filepath.Join(dir, name)
 	if rest, ok := strings.CutPrefix(name, "data/"); ok {
 		p = shared.Dir(t, "data", rest)
 	}
@@ -75,11 +81,13 @@ func source(t *testing.T, name string) []byte {
 	return b
 }
 
-func TestDecodeGoldens(t *testing.T) {
-	lines := readLines[decodeLine](t, shared.Dir(t, "goldens", "vision", "raster", "decode.jsonl"))
+func TestDecodeGoldens(t *testing.T) { eachFolder(t, testDecode) }
+
+func testDecode(t *testing.T, dir string) {
+	lines := readLines[decodeLine](t, filepath.Join(dir, "decode.jsonl"))
 	var d Decoder
 	for _, l := range lines {
-		im, err := d.Decode(source(t, l.File))
+		im, err := d.Decode(source(t, dir, l.File))
 		if want, ok := refusedByUs[l.ID]; ok || l.Error != nil {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want one about %q", l.ID, err, want)
@@ -107,8 +115,9 @@ type resizeLine struct {
 	Torchvision            bool `json:"torchvision_tensor"`
 }
 
-func TestResizeGoldens(t *testing.T) {
-	dir := shared.Dir(t, "goldens", "vision", "raster")
+func TestResizeGoldens(t *testing.T) { eachFolder(t, testResize) }
+
+func testResize(t *testing.T, dir string) {
 	old := map[string]string{}
 	for _, l := range readLines[struct{ Golden, ID, SHA256_Pillow12 string }](t, filepath.Join(dir, "pillow12.jsonl")) {
 		if l.Golden == "resize" {
@@ -120,7 +129,7 @@ func TestResizeGoldens(t *testing.T) {
 		if l.Torchvision {
 			continue
 		}
-		im, err := Decode(source(t, l.Src))
+		im, err := Decode(source(t, dir, l.Src))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,8 +172,9 @@ func TestResizeGoldens(t *testing.T) {
 	}
 }
 
-func TestTransformGoldens(t *testing.T) {
-	dir := shared.Dir(t, "goldens", "vision", "raster")
+func TestTransformGoldens(t *testing.T) { eachFolder(t, testTransform) }
+
+func testTransform(t *testing.T, dir string) {
 	old := map[string]string{}
 	for _, l := range readLines[struct{ Golden, ID, SHA256_Pillow12 string }](t, filepath.Join(dir, "pillow12.jsonl")) {
 		if l.Golden == "clip_transform" {
@@ -182,7 +192,7 @@ func TestTransformGoldens(t *testing.T) {
 		if tr.Check() != nil {
 			continue // Hugging Face's variants
 		}
-		im, err := Decode(source(t, l.Src))
+		im, err := Decode(source(t, dir, l.Src))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package raster
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 )
 
 // jpegDecoder decodes Huffman-coded JPEG files of 8 bits a sample as
@@ -116,7 +117,7 @@ func (d *jpegDecoder) decode(data []byte, limit int) (*Image, error) {
 			err = d.readScan(seg, scans)
 			scans++
 		default:
-			if reason := unsupportedSOF(m); reason != "" {
+			if reason := unsupported(m); reason != "" {
 				err = refuse(JPEG, "%s", reason)
 			}
 		}
@@ -137,16 +138,20 @@ func (d *jpegDecoder) decode(data []byte, limit int) (*Image, error) {
 	return d.convert()
 }
 
-func unsupportedSOF(m byte) string {
-	switch m {
-	case 0xc3:
+// unsupported says why a marker segment ends the decoding, "" if it may be
+// passed over.
+func unsupported(m byte) string {
+	switch {
+	case m == 0xc3:
 		return "lossless coding is not read"
-	case 0xc5, 0xc6, 0xc7, 0xcd, 0xce, 0xcf, 0xde:
+	case m >= 0xc5 && m <= 0xc7, m >= 0xcd && m <= 0xcf, m == 0xde:
 		return "hierarchical coding is not read"
-	case 0xc9, 0xca, 0xcb:
+	case m >= 0xc9 && m <= 0xcb:
 		return "arithmetic coding is not read"
+	case m == 0xcc, m == 0xdc, m >= 0xe0 && m <= 0xef, m == 0xfe: // DAC, DNL, APPn, COM
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("unknown marker ff%02x", m)
 }
 
 // nextMarker moves behind the next marker, skipping what lies before it.

@@ -155,12 +155,8 @@ func down16(out, in plane, t taps) {
 
 func get16(p []byte, i int) float64 { return float64(int(p[2*i]) | int(p[2*i+1])<<8) }
 
-// put16 rounds half away from zero and clamps the two bytes apart, as Pillow
-// does.
+// put16 rounds half up and clamps.
 func put16(p []byte, i int, v float64) {
-	n := int(math.Floor(math.Abs(v) + 0.5))
-	if v < 0 {
-		n = -n
-	}
-	p[2*i], p[2*i+1] = clamp8(n%256), clamp8(n>>8)
+	n := min(max(int(math.Floor(v+0.5)), 0), 65535)
+	p[2*i], p[2*i+1] = byte(n), byte(n>>8)
 }

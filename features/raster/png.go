@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"errors"
+	"hash/adler32"
 	"hash/crc32"
 	"io"
 )
@@ -193,8 +194,8 @@ func (r *pngReader) inflateText(z []byte) (int, error) {
 	return int(n), nil
 }
 
-// zlibBody checks a zlib header and returns the inflated data behind it. The
-// checksum at the end is not read.
+// zlibBody checks a zlib header and returns the inflated data behind it. A
+// reader with ReadByte is read no further than the data; the checksum is left.
 func zlibBody(r io.Reader) (io.Reader, error) {
 	var h [2]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
@@ -308,10 +309,12 @@ func (r *pngReader) readPixels() (*Image, error) {
 	if need := (h.width*bits + 7) / 8 * h.height; need/1032 > len(r.data)-r.pos {
 		return nil, refuse(PNG, "truncated: %d bytes cannot hold %d x %d pixels", len(r.data)-r.pos, h.width, h.height)
 	}
-	src, err := zlibBody(r)
+	body, err := zlibBody(r)
 	if err != nil {
 		return nil, r.dataError(err)
 	}
+	check := adler32.New()
+	src := io.TeeReader(body, check)
 	im := newImage(h.width, h.height, h.mode)
 	if h.mode == ModeP {
 		im.Palette = make([]byte, 768)
@@ -336,6 +339,13 @@ func (r *pngReader) readPixels() (*Image, error) {
 			}
 			h.unpack(im, line[1:n], y, p, w)
 			line, prev = prev, line
+		}
+	}
+	// The stream's checksum counts if it follows in the same chunk.
+	var one [1]byte
+	if n, err := body.Read(one[:]); n == 0 && err == io.EOF && r.left >= 4 && r.pos+4 <= len(r.data) {
+		if binary.BigEndian.Uint32(r.data[r.pos:]) != check.Sum32() {
+			return nil, refuse(PNG, "corrupt image data: wrong checksum")
 		}
 	}
 	return im, nil

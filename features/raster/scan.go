@@ -65,7 +65,7 @@ func (d *jpegDecoder) readScan(seg []byte, index int) error {
 	if err != nil {
 		return err
 	}
-	if left := d.leftover(); left >= 2 && d.restart == 0 {
+	if left := d.leftover(); left >= 2 && !d.contained() {
 		return refuse(JPEG, "corrupt scan: %d bytes are left over", left)
 	}
 	return nil
@@ -83,8 +83,8 @@ func (d *jpegDecoder) readyComp(c *jpegComp, tables byte, s scanSpec) error {
 	if td > 3 || ta > 3 {
 		return refuse(JPEG, "scan uses Huffman tables %d and %d", td, ta)
 	}
-	c.dcTab, c.acTab = d.huff[0][td], d.huff[1][ta]
 	needDC, needAC := s.ss == 0 && s.ah == 0, s.se > 0
+	c.dcTab, c.acTab = d.table(0, td), d.table(1, ta)
 	if needDC && c.dcTab == nil || needAC && c.acTab == nil {
 		return refuse(JPEG, "Huffman table is missing")
 	}
@@ -108,9 +108,9 @@ func errStarved() error { return refuse(JPEG, "truncated: a scan ends before its
 // block gets the component and the place of the block; atRestart resets the
 // caller's predictions.
 //
-// Restart markers exist to contain damage, so a file that has them is decoded
-// through it as libjpeg does: where an interval runs out of data the present
-// unit is read from zeros and the others are left as they are.
+// Restart markers exist to contain damage, so a sequential file that has them
+// is decoded through it as libjpeg does: where an interval runs out of data the
+// present unit is read from zeros and the others are left as they are.
 func (d *jpegDecoder) eachBlock(s scanSpec, atRestart func(), block func(c *jpegComp, bx, by int) error) error {
 	atRestart()
 	mx, my := d.mcusX, d.mcusY
@@ -136,7 +136,7 @@ func (d *jpegDecoder) eachBlock(s scanSpec, atRestart func(), block func(c *jpeg
 					atRestart()
 				}
 				left--
-				if empty = empty || d.starved(); empty {
+				if empty = empty || d.contained() && d.starved(); empty {
 					continue
 				}
 			}
@@ -156,19 +156,24 @@ func (d *jpegDecoder) eachBlock(s scanSpec, atRestart func(), block func(c *jpeg
 				}
 			}
 		}
-		if d.restart == 0 && d.starved() {
+		if !d.contained() && d.starved() {
 			return errStarved()
 		}
 	}
 	return nil
 }
 
+// contained reports whether damage ends at the next restart marker.
+func (d *jpegDecoder) contained() bool { return d.restart > 0 && !d.progressive }
+
 // resync moves behind the restart marker with number want. If the file lacks
 // it, it does what libjpeg's default does: a marker of one of the next two
 // intervals is left alone, so that this interval has no data; an earlier one is
 // passed over; one too far away is taken for the one wanted.
 func (d *jpegDecoder) resync(want byte) (empty bool, err error) {
-	d.leftover()
+	if left := d.leftover(); !d.contained() && (left >= 2 || d.starved()) {
+		return false, refuse(JPEG, "corrupt scan: restart marker %d is out of place", want)
+	}
 	for {
 		at := d.pos
 		m, err := d.nextMarker()
@@ -176,6 +181,9 @@ func (d *jpegDecoder) resync(want byte) (empty bool, err error) {
 			return false, err
 		}
 		if m >= markRST0 && m <= markRST7 {
+			if m != markRST0+want && !d.contained() {
+				return false, refuse(JPEG, "corrupt scan: restart marker %d where %d should be", m-markRST0, want)
+			}
 			switch (m - markRST0 - want) & 7 {
 			case 1, 2:
 				d.pos = at
@@ -268,7 +276,7 @@ func (d *jpegDecoder) sequentialBlock(c *jpegComp, dst []byte) error {
 			b.skip(size)
 		}
 		if k > 63 {
-			if d.restart == 0 {
+			if !d.contained() {
 				return d.fail(errRun())
 			}
 			k = 63
@@ -284,9 +292,9 @@ func (d *jpegDecoder) sequentialBlock(c *jpegComp, dst []byte) error {
 }
 
 // badCode drops the 17 bits of a code that no table has and takes it for a
-// zero, as libjpeg does, in a file with restart markers; else it returns -1.
+// zero, as libjpeg does, where damage is contained; else it returns -1.
 func (d *jpegDecoder) badCode() int {
-	if d.restart == 0 {
+	if !d.contained() {
 		return -1
 	}
 	d.skip(17)
