@@ -1,0 +1,106 @@
+// Package ptb cuts captions into Penn Treebank tokens as the COCO caption
+// tools do, that is as Stanford's PTBTokenizer of CoreNLP 3.4.1 does with lines
+// preserved and lower case.
+//
+// All captions of a run are one stream: they are joined by line feeds, and what
+// follows a caption can change its last tokens. A [Tokenizer] is fed caption by
+// caption and gives one line of tokens for each, a little later than it was
+// fed. It may not be used by two goroutines at once.
+//
+// A line feed inside a caption counts as a blank. Carriage return, vertical
+// tab, form feed, U+2028 and U+2029 begin a new line in the reference, which
+// shifts all later captions without a word; here they are an error
+// ([LineBreakError]) unless the Tokenizer is told to go on.
+package ptb
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A LineBreakError says that a caption holds a character that begins a new
+// line.
+type LineBreakError struct {
+	Caption int64 // number of the caption in the stream, from 0
+	Char    rune
+}
+
+func (e *LineBreakError) Error() string {
+	return fmt.Sprintf("caption %d holds U+%04X, which begins a new line in the reference tokenizer and would shift all later captions", e.Caption, e.Char)
+}
+
+// A Tokenizer cuts a stream of captions.
+type Tokenizer struct {
+	lex   *lexer
+	fed   int64
+	line  []byte // tokens of the present line, joined by blanks
+	emit  func(line []byte)
+	space *strings.Replacer
+}
+
+// New returns a Tokenizer that calls emit with each line of tokens, joined by
+// single blanks. The slice is reused after the call.
+func New(emit func(line []byte)) *Tokenizer {
+	return &Tokenizer{lex: newLexer(), emit: emit}
+}
+
+// Feed adds a caption to the stream.
+func (t *Tokenizer) Feed(caption string) error {
+	if i := strings.IndexAny(caption, "\r\v\f\u2028\u2029"); i >= 0 {
+		r := []rune(caption[i:])[0]
+		return &LineBreakError{t.fed, r}
+	}
+	t.feed(caption)
+	return nil
+}
+
+func (t *Tokenizer) feed(caption string) {
+	if t.fed > 0 {
+		t.lex.feed("\n")
+	}
+	t.fed++
+	if strings.Contains(caption, "\n") {
+		caption = strings.ReplaceAll(caption, "\n", " ")
+	}
+	t.lex.feed(caption)
+	t.run(false)
+}
+
+// Close ends the stream.
+func (t *Tokenizer) Close() {
+	t.run(true)
+	if t.fed > 0 {
+		t.emit(t.line)
+	}
+}
+
+func (t *Tokenizer) run(end bool) {
+	for {
+		r, from, to, ok := t.lex.next(end)
+		if !ok {
+			break
+		}
+		if t.lex.c.rules[r].act == newline {
+			t.emit(t.line)
+			t.line = t.line[:0]
+			continue
+		}
+		t.token(&t.lex.c.rules[r], t.lex.text[t.lex.begin(from):t.lex.begin(to)], t.lex.syms[from:to])
+	}
+	if t.lex.pos > 1<<14 || end {
+		t.lex.drop()
+	}
+}
+
+// Lines tokenises captions as one stream.
+func Lines(captions []string) ([]string, error) {
+	var out []string
+	t := New(func(line []byte) { out = append(out, string(line)) })
+	for _, c := range captions {
+		if err := t.Feed(c); err != nil {
+			return nil, err
+		}
+	}
+	t.Close()
+	return out, nil
+}

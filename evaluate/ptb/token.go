@@ -1,0 +1,148 @@
+package ptb
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// token appends what a match becomes to the present line.
+func (t *Tokenizer) token(r *rule, text []byte, syms []symbol) {
+	if r.act == skip {
+		return
+	}
+	if len(t.line) > 0 {
+		t.line = append(t.line, ' ')
+	}
+	switch r.act {
+	case emitFixed:
+		t.line = append(t.line, r.text...)
+		return
+	case emitAsDash:
+		if n := len(text); n == 3 || n == 4 {
+			text = []byte("--")
+		}
+	}
+	start := len(t.line)
+	ascii := true
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			ascii = false
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		t.line = append(t.line, c)
+	}
+	if ascii && r.act == emit {
+		return
+	}
+	t.line = append(t.line[:start], rewrite(r, string(text))...)
+}
+
+// rewrite returns the token of a match that needs more than lower case.
+func rewrite(r *rule, s string) string {
+	switch r.act {
+	case emitQuotes:
+		s = quotes.Replace(strings.ReplaceAll(s, "\u00ad", ""))
+	case emitNoHyph, emitThenDot, cutTail:
+		if s = strings.ReplaceAll(s, "\u00ad", ""); s == "" {
+			s = "-"
+		}
+		s = ampersand(s)
+	case emitNBSP:
+		s = strings.ReplaceAll(s, " ", "\u00a0")
+	case emitBrack:
+		s = strings.ReplaceAll(s, " ", "\u00a0")
+		s = brackets(s)
+	case emitSmiley:
+		s = parentheses(s)
+	case emitEmail:
+		s = ampersand(s)
+	case emitVulgar:
+		s = vulgar[s]
+	case emitChar:
+		s = currency[s]
+	}
+	return lower(s)
+}
+
+var quotes = strings.NewReplacer("&apos;", "'", "\u2019", "'", "\u0092", "'", "\u203a", "'",
+	"\u2018", "`", "\u0091", "`", "\u201b", "`", "\u2039", "`",
+	"\u201c", "``", "\u0093", "``", "\u00ab", "``", "\u201d", "''", "\u0094", "''", "\u00bb", "''")
+
+var parentheses = strings.NewReplacer("(", "-lrb-", ")", "-rrb-").Replace
+
+var brackets = strings.NewReplacer("(", "-lrb-", ")", "-rrb-", "[", "-lsb-", "]", "-rsb-", "{", "-lcb-", "}", "-rcb-").Replace
+
+var vulgar = map[string]string{"¼": "1/4", "½": "1/2", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
+
+var currency = map[string]string{"\u0080": "$", "¤": "$", "₠": "$", "€": "$", "¢": "cents", "£": "#"}
+
+func ampersand(s string) string {
+	for {
+		i := strings.IndexByte(s, '&')
+		if i < 0 || len(s) < i+5 || !strings.EqualFold(s[i:i+5], "&amp;") {
+			return s
+		}
+		s = s[:i+1] + s[i+5:]
+	}
+}
+
+// lower is Java's String.toLowerCase in the root locale: the full mapping of
+// U+0130 and the final form of sigma.
+func lower(s string) string {
+	if !strings.ContainsAny(s, "\u0130\u03a3") {
+		return strings.ToLower(s)
+	}
+	rs := []rune(s)
+	var b strings.Builder
+	for i, r := range rs {
+		switch r {
+		case 0x130:
+			b.WriteString("i\u0307")
+		case 0x3a3:
+			if finalSigma(rs, i) {
+				b.WriteRune(0x3c2)
+			} else {
+				b.WriteRune(0x3c3)
+			}
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// finalSigma reports whether the sigma at i stands at the end of a word.
+func finalSigma(rs []rune, i int) bool {
+	cased := func(r rune) bool { return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) }
+	before := false
+	for j := i - 1; j >= 0; j-- {
+		if cased(rs[j]) {
+			before = true
+			break
+		}
+		if !joins(rs[j]) {
+			return false
+		}
+	}
+	if !before {
+		return false
+	}
+	for j := i + 1; j < len(rs); j++ {
+		if cased(rs[j]) {
+			return false
+		}
+		if !joins(rs[j]) {
+			break
+		}
+	}
+	return true
+}
+
+// joins reports characters that do not end a word inside a token.
+func joins(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune("'.-_\u00ad\u2019", r)
+}
