@@ -1,0 +1,6 @@
+// Package tokenize turns text into token ids: the stages Train, which learns a
+// vocabulary, and Encode, which applies one.
+//
+// A [Coder] is a vocabulary that encodes and decodes captions; the packages
+// below are the families of tokenizers.
+package tokenize
