@@ -184,3 +184,34 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	}
 	return nil
 }
+
+// checkSchema walks a schema: the module allocates by its counts.
+func checkSchema(f *flat, schema flatTable) error {
+	const maxFields, maxDepth = 1 << 16, 64
+	fields := 0
+	var walk func(t flatTable, depth int)
+	walk = func(t flatTable, depth int) {
+		if fields++; fields > maxFields || depth > maxDepth || t == 0 {
+			f.bad = true
+		}
+		if f.bad {
+			return
+		}
+		f.text(t, 0)
+		f.pairs(t, 6)
+		for _, c := range f.tables(t, 5) {
+			walk(c, depth+1)
+		}
+	}
+	if schema == 0 {
+		return errFlat
+	}
+	f.pairs(schema, 2)
+	for _, t := range f.tables(schema, 1) {
+		walk(t, 0)
+	}
+	if f.bad {
+		return errFlat
+	}
+	return nil
+}

@@ -19,6 +19,9 @@ func openArrowFile(r io.ReaderAt, size int64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSchema(footer, footer.table(footer.root(), 1)); err != nil {
+		return nil, fmt.Errorf("%w: schema: %w", ErrFormat, err)
+	}
 	dictionaries, err := ipcBlocks(r, size, footer, 2)
 	if err != nil {
 		return nil, err
@@ -126,7 +129,11 @@ func walkStream(r io.ReaderAt, size int64) (rows int64, err error) {
 			return 0, fmt.Errorf("message %d: a body of %d bytes where %d are left", n, body, size-at-8-length)
 		}
 		k := ipcBlock{meta: *m, body: at + 8 + length, size: body}
-		if kind != messageSchema {
+		if kind == messageSchema {
+			if err := checkSchema(m, m.table(m.root(), 2)); err != nil {
+				return 0, fmt.Errorf("message %d: schema: %w", n, err)
+			}
+		} else {
 			b, err := k.batch(r)
 			if err != nil {
 				return 0, fmt.Errorf("message %d: %w", n, err)
