@@ -200,8 +200,9 @@ func DigestFiles(files []FileEntry) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// layout returns the entries of the output in manifest order, shards numbered,
-// and the private files among them.
+// layout returns the entries of the output in manifest order, and the private
+// files among them. Shards are numbered; a part's file in a folder keeps its
+// name.
 func (st *writerState) layout() ([]FileEntry, []written, error) {
 	type shard struct {
 		entry FileEntry
@@ -228,7 +229,9 @@ func (st *writerState) layout() ([]FileEntry, []written, error) {
 		stem := strings.TrimSuffix(name, ext)
 		for i, sh := range splits[name] {
 			e := sh.entry
-			e.Name = ShardName(stem, i, len(splits[name]), ext)
+			if !strings.Contains(name, "/") {
+				e.Name = ShardName(stem, i, len(splits[name]), ext)
+			}
 			e.Part = sh.part
 			entries = append(entries, e)
 		}
