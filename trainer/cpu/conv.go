@@ -1,49 +1,108 @@
 package cpu
 
 import (
+	"espalier/trainer/kernel/gemm"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
+
+// A convJob is a convolution as a product: a row for each output pixel, k over
+// the filter's rows, columns and channels. Rows are gathered tile by tile; a
+// 1x1 filter of stride 1 is a product as it is.
+type convJob struct {
+	d                    *Device
+	x, y                 []float32
+	panels               []float32
+	ih, iw, in           int
+	kh, kw, stride, pad  int
+	oh, ow, outs, pixels int
+	rows                 int // pixels of a tile
+	e                    epilogue
+}
 
 // Conv is a convolution of NHWC images.
 func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	if len(x.Shape) != 4 || len(w.Shape) != 4 || len(out.Shape) != 4 || w.Shape[2] != x.Shape[3] || w.Shape[3] != out.Shape[3] {
 		panic("cpu: image and filters do not fit")
 	}
-	n, ih, iw, in := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
-	kh, kw, outs := w.Shape[0], w.Shape[1], w.Shape[3]
-	stride := max(c.Stride, 1)
-	oh, ow := (ih+2*c.Pad-kh)/stride+1, (iw+2*c.Pad-kw)/stride+1
-	if out.Shape[0] != n || out.Shape[1] != oh || out.Shape[2] != ow {
+	j := &d.conv
+	*j = convJob{
+		d: d, x: Floats(x), y: Floats(out), ih: x.Shape[1], iw: x.Shape[2], in: x.Shape[3],
+		kh: w.Shape[0], kw: w.Shape[1], stride: max(c.Stride, 1), pad: c.Pad, outs: w.Shape[3], e: makeEpilogue(&c.Epilogue, 1, out),
+	}
+	j.oh, j.ow = (j.ih+2*c.Pad-j.kh)/j.stride+1, (j.iw+2*c.Pad-j.kw)/j.stride+1
+	if out.Shape[0] != x.Shape[0] || out.Shape[1] != j.oh || out.Shape[2] != j.ow {
 		panic("cpu: output of a convolution does not fit")
 	}
-	e := makeEpilogue(&c.Epilogue, 1, out)
-	xs, ys := Floats(x), Floats(out)
-	var ws []float32
-	if pk, ok := w.Store.(*packed); ok {
-		ws = pk.words
-	} else {
-		ws = Floats(w)
+	j.pixels = x.Shape[0] * j.oh * j.ow
+	if j.pixels == 0 || j.outs == 0 {
+		return
 	}
-	d.each(n*oh*ow, func(t int) {
-		b, i, j := t/(oh*ow), t/ow%oh, t%ow
-		row := make([]float32, outs)
-		for di := range kh {
-			for dj := range kw {
-				y, z := i*stride+di-c.Pad, j*stride+dj-c.Pad
-				if y < 0 || y >= ih || z < 0 || z >= iw {
-					continue
-				}
-				for k, v := range xs[((b*ih+y)*iw+z)*in:][:in] {
-					for o, u := range ws[((di*kw+dj)*in+k)*outs:][:outs] {
-						row[o] += float32(v * u)
-					}
-				}
-			}
+	k := j.kh * j.kw * j.in
+	if pk, ok := w.Store.(*packed); ok {
+		j.panels = pk.words
+	} else {
+		j.panels = d.panelScratch.take(gemm.PackedLen(k, j.outs))
+		d.packJob = packJob{dst: j.panels, src: Floats(w), k: k, n: j.outs, row: j.outs, col: 1, panels: panels(j.outs), group: 4}
+		d.packJob.run(d)
+	}
+	if j.kh == 1 && j.kw == 1 && j.stride == 1 && j.pad == 0 {
+		m := &d.matmul
+		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, panels: j.panels, e: j.e}
+		m.blocks()
+		return
+	}
+	most := gemm.MaxRows()
+	j.rows = 8 * most
+	if threads := d.pool.Threads(); threads > 1 {
+		for j.rows > 2*most && (j.pixels+j.rows-1)/j.rows < 4*threads {
+			j.rows /= 2
 		}
-		e.apply(row, t*outs, 0)
-		copy(ys[t*outs:], row)
-	})
+	}
+	d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
+}
+
+// Tile computes some pixels, all channels.
+func (j *convJob) Tile(thread, t int) {
+	lo, hi := t*j.rows, min((t+1)*j.rows, j.pixels)
+	k := j.kh * j.kw * j.in
+	m := hi - lo
+	own := j.e.residual != nil && overlap(j.e.residual, j.y)
+	buf := j.d.local[thread].take(m * (k + j.outs))
+	a, c := buf[:m*k], j.y[lo*j.outs:hi*j.outs]
+	if own {
+		c = buf[m*k:]
+	}
+	for r := range m {
+		j.gather(a[r*k:][:k], lo+r)
+	}
+	p := gemm.Product{M: m, N: j.outs, K: k, A: a, RowA: k, StepA: 1, B: j.panels, Packed: true, C: c, LDC: j.outs}
+	p.Block(0, m, 0, j.outs)
+	for r := range m {
+		row, at := c[r*j.outs:][:j.outs], (lo+r)*j.outs
+		j.e.apply(row, at, 0)
+		if own {
+			copy(j.y[at:], row)
+		}
+	}
+}
+
+// gather fills row with what output pixel t sees, zeros outside the image.
+func (j *convJob) gather(row []float32, t int) {
+	b, i, l := t/(j.oh*j.ow), t/j.ow%j.oh, t%j.ow
+	left := l*j.stride - j.pad
+	lo, hi := max(0, -left), min(j.kw, j.iw-left) // columns of the filter inside the image
+	for di := range j.kh {
+		part := row[di*j.kw*j.in:][:j.kw*j.in]
+		y := i*j.stride + di - j.pad
+		if y < 0 || y >= j.ih || lo >= hi {
+			clear(part)
+			continue
+		}
+		clear(part[:lo*j.in])
+		copy(part[lo*j.in:hi*j.in], j.x[((b*j.ih+y)*j.iw+left+lo)*j.in:])
+		clear(part[hi*j.in:])
+	}
 }
 
 // PackConv lays frozen filters out once and for all.

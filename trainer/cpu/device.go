@@ -11,6 +11,7 @@ import (
 	"errors"
 	"runtime"
 
+	"espalier/trainer/kernel/cpuinfo"
 	"espalier/trainer/kernel/pool"
 	"espalier/trainer/op"
 )
@@ -27,6 +28,13 @@ type Device struct {
 	peak   int64
 	err    error
 	closed bool
+
+	// What operations reuse from call to call.
+	panelScratch, scale scratch
+	local               []scratch // of each thread
+	matmul              matmulJob
+	packJob             packJob
+	conv                convJob
 }
 
 // New returns a device of at most so many threads; 0 means one for each
@@ -35,14 +43,14 @@ func New(threads int) *Device {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &Device{pool: pool.New(threads)}
+	return &Device{pool: pool.New(threads), local: make([]scratch, threads)}
 }
 
 // Name returns "cpu".
 func (d *Device) Name() string { return "cpu" }
 
 // Numerics returns the numerics class of what the device computes.
-func (d *Device) Numerics() string { return "portable-" + runtime.GOARCH }
+func (d *Device) Numerics() string { return cpuinfo.Numerics() }
 
 // Threads returns the number of threads.
 func (d *Device) Threads() int { return d.pool.Threads() }

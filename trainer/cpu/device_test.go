@@ -5,29 +5,43 @@ import (
 	"math"
 	"testing"
 
+	"espalier/trainer/kernel/cpuinfo"
 	"espalier/trainer/op"
 	"espalier/trainer/op/optest"
 	"espalier/trainer/tensor"
 )
 
 func TestDevice(t *testing.T) {
-	for _, threads := range []int{1, 2, 7} {
-		t.Run(fmt.Sprintf("threads=%d", threads), func(t *testing.T) {
-			optest.Run(t, func() op.Device { return New(threads) })
-		})
+	for _, l := range cpuinfo.Levels() {
+		for _, threads := range []int{1, 2, 7} {
+			if threads == 2 && l != cpuinfo.Best() {
+				continue // of two cores, seven threads say as much
+			}
+			t.Run(fmt.Sprintf("%v/threads=%d", l, threads), func(t *testing.T) {
+				defer cpuinfo.Limit(l)()
+				optest.Run(t, func() op.Device { return New(threads) })
+			})
+		}
 	}
 }
 
-func TestBitsDoNotDependOnThreads(t *testing.T) {
-	var first []optest.Digest
-	for _, threads := range []int{1, 2, 7} {
-		d := New(threads)
-		got := optest.Digests(d)
-		d.Close()
-		if first == nil {
-			first = got
+// TestBits checks that a numerics class has one set of bits, whatever the
+// number of threads and the instruction set.
+func TestBits(t *testing.T) {
+	first := map[string][]optest.Digest{}
+	for _, l := range cpuinfo.Levels() {
+		for _, threads := range []int{1, 2, 7} {
+			t.Run(fmt.Sprintf("%v/threads=%d", l, threads), func(t *testing.T) {
+				defer cpuinfo.Limit(l)()
+				d := New(threads)
+				defer d.Close()
+				got := optest.Digests(d)
+				if first[d.Numerics()] == nil {
+					first[d.Numerics()] = got
+				}
+				optest.Same(t, got, first[d.Numerics()])
+			})
 		}
-		optest.Same(t, got, first)
 	}
 }
 

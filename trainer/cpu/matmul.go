@@ -1,21 +1,23 @@
 package cpu
 
 import (
+	"unsafe"
+
+	"espalier/trainer/kernel/gemm"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
-// A packed is the storage of a matrix laid out for products.
+// A packed is the storage of a frozen matrix laid out in panels.
 type packed struct {
 	slab
-	k, n int
+	trans bool
 }
 
 // A product is a batch of matrix products over slices.
 type product struct {
-	batch, m, n, k         int
-	stepA, stepB, stepC    int // from one matrix of the batch to the next
-	transA, transB, fixedB bool
+	batch, m, n, k      int
+	stepA, stepB, stepC int // from one matrix of the batch to the next
 }
 
 // plan checks the shapes of a product.
@@ -23,8 +25,7 @@ func plan(c, a, b tensor.Tensor, g *op.Gemm) product {
 	if len(a.Shape) < 2 || len(b.Shape) < 2 || len(c.Shape) < 2 {
 		panic("cpu: a matrix has two axes")
 	}
-	p := product{batch: 1, transA: g.TransA, transB: g.TransB}
-	p.m, p.k = a.Dim(-2), a.Dim(-1)
+	p := product{batch: 1, m: a.Dim(-2), k: a.Dim(-1)}
 	if g.TransA {
 		p.m, p.k = p.k, p.m
 	}
@@ -74,124 +75,55 @@ func plan(c, a, b tensor.Tensor, g *op.Gemm) product {
 	return p
 }
 
-// An epilogue is an op.Epilogue over slices, and alpha.
-type epilogue struct {
-	alpha               float32
-	bias, residual, pre []float32
-	act                 op.Act
-	actLast             bool
-}
-
-func makeEpilogue(e *op.Epilogue, alpha float32, out tensor.Tensor) epilogue {
-	if alpha == 0 {
-		alpha = 1
-	}
-	s := epilogue{alpha, floats(e.Bias), floats(e.Residual), floats(e.Pre), e.Act, e.ActLast}
-	n := out.Len()
-	if (s.bias != nil && len(s.bias) != out.Dim(-1)) || (s.residual != nil && len(s.residual) != n) || (s.pre != nil && len(s.pre) != n) {
-		panic("cpu: epilogue does not fit the output")
-	}
-	return s
-}
-
-func (e *epilogue) empty() bool {
-	return e.bias == nil && e.residual == nil && e.pre == nil && e.act == op.None
-}
-
-// apply finishes a row of the output that starts at element at of it and
-// column j of the bias.
-func (e *epilogue) apply(c []float32, at, j int) {
-	if e.alpha != 1 {
-		for i := range c {
-			c[i] *= e.alpha
-		}
-	}
-	if e.bias != nil {
-		for i, b := range e.bias[j:][:len(c)] {
-			c[i] += b
-		}
-	}
-	if e.actLast {
-		e.addResidual(c, at)
-	}
-	if e.pre != nil {
-		copy(e.pre[at:], c)
-	}
-	if e.act != op.None {
-		for i, v := range c {
-			c[i] = activate(e.act, v)
-		}
-	}
-	if !e.actLast {
-		e.addResidual(c, at)
-	}
-}
-
-func (e *epilogue) addResidual(c []float32, at int) {
-	if e.residual != nil {
-		for i, r := range e.residual[at:][:len(c)] {
-			c[i] += r
-		}
-	}
-}
-
 // Gemm computes c = epilogue(alpha * op(a) * op(b)).
 func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 	p := plan(c, a, b, &g)
-	e := makeEpilogue(&g.Epilogue, g.Alpha, c)
-	if g.Accumulate && !e.empty() {
-		panic("cpu: accumulation with an epilogue")
+	j := &d.matmul
+	*j = matmulJob{d: d, product: p, a: Floats(a), c: Floats(c), load: g.Accumulate, e: makeEpilogue(&g.Epilogue, g.Alpha, c)}
+	if p.batch == 0 || p.m == 0 || p.n == 0 {
+		return
 	}
-	var bs []float32
+	if g.Accumulate {
+		if !j.e.empty() {
+			panic("cpu: accumulation with an epilogue")
+		}
+		if j.e.alpha != 1 {
+			j.a = d.scaled(j.a, j.e.alpha)
+			j.e.alpha = 1
+		}
+	}
+	j.rowA, j.colA = p.k, 1
+	if g.TransA {
+		j.rowA, j.colA = 1, p.m
+	}
 	if pk, ok := b.Store.(*packed); ok {
-		if g.TransB {
-			p.transB = false // packing has undone it
+		if pk.trans != g.TransB {
+			panic("cpu: matrix was packed for the other transposition")
 		}
-		bs = pk.words
-	} else {
-		bs = Floats(b)
+		j.panels, j.stepPanels = pk.words, 0
+		j.blocks()
+		return
 	}
-	as, cs := Floats(a), Floats(c)
-	d.each(p.batch*p.m, func(t int) {
-		row := make([]float32, 0, p.n)
-		bt, i := t/p.m, t%p.m
-		at := bt*p.stepC + i*p.n
-		out := cs[at : at+p.n]
-		if g.Accumulate {
-			row = append(row, out...)
-		} else {
-			row = row[:p.n]
-		}
-		gemmRow(row, as[bt*p.stepA:], bs[bt*p.stepB:], i, p, g.Accumulate, e.alpha)
-		if !g.Accumulate {
-			e.apply(row, at, 0)
-		}
-		copy(out, row)
-	})
+	bs := Floats(b)
+	if !g.TransB && p.m <= 2*gemm.MaxRows() {
+		j.plain = bs
+		j.blocks()
+		return
+	}
+	rowB, colB := p.n, 1
+	if g.TransB {
+		rowB, colB = 1, p.k
+	}
+	j.packAndRun(bs, rowB, colB)
 }
 
-// gemmRow adds row i of op(a)*op(b) to row, k ascending.
-func gemmRow(row, a, b []float32, i int, p product, scaleA bool, alpha float32) {
-	for k := range p.k {
-		var x float32
-		if p.transA {
-			x = a[k*p.m+i]
-		} else {
-			x = a[i*p.k+k]
-		}
-		if scaleA {
-			x *= alpha
-		}
-		if p.transB {
-			for j := range row {
-				row[j] += float32(x * b[j*p.k+k])
-			}
-			continue
-		}
-		for j, y := range b[k*p.n:][:len(row)] {
-			row[j] += float32(x * y)
-		}
+// scaled returns a copy of x times alpha in scratch memory.
+func (d *Device) scaled(x []float32, alpha float32) []float32 {
+	y := d.scale.take(len(x))
+	for i, v := range x {
+		y[i] = alpha * v
 	}
+	return y
 }
 
 // Pack lays a frozen matrix out once and for all.
@@ -199,21 +131,200 @@ func (d *Device) Pack(b tensor.Tensor, trans bool) tensor.Tensor {
 	if len(b.Shape) != 2 {
 		panic("cpu: only a 2-D matrix can be packed")
 	}
-	k, n := b.Shape[0], b.Shape[1]
-	src := make([]float32, b.Len())
-	d.Read(src, b)
-	s := newSlab(k * n)
+	k, n, row, col := b.Shape[0], b.Shape[1], b.Shape[1], 1
 	if trans {
-		k, n = n, k
-		for i := range k {
-			for j := range n {
-				s.words[i*n+j] = src[j*k+i]
-			}
-		}
-	} else {
-		copy(s.words, src)
+		k, n, row, col = n, k, 1, n
 	}
+	src := d.scale.take(b.Len())
+	d.Read(src, b)
+	s := newSlab(gemm.PackedLen(k, n))
+	d.packJob = packJob{dst: s.words, src: src, k: k, n: n, row: row, col: col, panels: panels(n), group: 4}
+	d.packJob.run(d)
 	d.kept += int64(s.Bytes())
 	d.measure()
-	return tensor.Tensor{Shape: append([]int(nil), b.Shape...), DType: tensor.Float32, Store: &packed{*s, k, n}}
+	return tensor.Tensor{Shape: append([]int(nil), b.Shape...), DType: tensor.Float32, Store: &packed{*s, trans}}
+}
+
+// panels returns the number of panels of n columns.
+func panels(n int) int { return (n + gemm.Panel - 1) / gemm.Panel }
+
+// A packJob packs matrices into panels.
+type packJob struct {
+	dst, src         []float32
+	k, n, row, col   int
+	stepDst, stepSrc int
+	panels, group    int // panels of a matrix, and of a tile
+	batch            int
+}
+
+func (j *packJob) run(d *Device) {
+	j.batch = max(j.batch, 1)
+	d.pool.Run(j, j.batch*((j.panels+j.group-1)/j.group))
+}
+
+func (j *packJob) Tile(_, i int) {
+	per := (j.panels + j.group - 1) / j.group
+	m, lo := i/per, i%per*j.group
+	gemm.Pack(j.dst[m*j.stepDst:], j.src[m*j.stepSrc:], j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
+}
+
+// A matmulJob is a product cut into blocks of c.
+type matmulJob struct {
+	d *Device
+	product
+	a, c       []float32
+	rowA, colA int
+	plain      []float32 // b where it lies, or
+	panels     []float32 // b packed
+	stepPanels int
+	load       bool
+	e          epilogue
+	own        bool // c's blocks are computed apart, because the residual is c
+
+	col0, cols       int // the columns of this pass
+	batch0, batches  int // the matrices of this pass
+	rowsTile, nTile  int
+	gridRows, gridNs int
+}
+
+// packed b is kept below this many numbers; larger ones are done in passes.
+const packLimit = 4 << 20
+
+// packAndRun packs b, in passes if it is large, and multiplies.
+func (j *matmulJob) packAndRun(b []float32, row, col int) {
+	full := gemm.PackedLen(j.k, j.n)
+	d := j.d
+	if full > packLimit { // columns in passes, one matrix at a time
+		step := max(packLimit/max(j.k, 1)/gemm.Panel, 1) * gemm.Panel
+		for i := range j.batch {
+			for at := 0; at < j.n; at += step {
+				cols := min(step, j.n-at)
+				buf := d.panelScratch.take(gemm.PackedLen(j.k, cols))
+				d.packJob = packJob{dst: buf, src: b[i*j.stepB+at*col:], k: j.k, n: cols, row: row, col: col, panels: panels(cols), group: 4}
+				d.packJob.run(d)
+				j.panels, j.col0, j.cols, j.batch0, j.batches = buf, at, cols, i, 1
+				j.pass()
+			}
+		}
+		return
+	}
+	matrices, step := j.batch, full
+	if j.stepB == 0 {
+		matrices, step = 1, 0
+	}
+	most := max(packLimit/max(full, 1), 1)
+	for i := 0; i < matrices; i += most {
+		n := min(most, matrices-i)
+		buf := d.panelScratch.take(n * full)
+		d.packJob = packJob{dst: buf, src: b[i*j.stepB:], k: j.k, n: j.n, row: row, col: col, stepDst: full, stepSrc: j.stepB, panels: panels(j.n), group: 4, batch: n}
+		d.packJob.run(d)
+		j.panels, j.stepPanels, j.cols, j.batch0, j.batches = buf, step, j.n, i, n
+		if j.stepB == 0 {
+			j.batches = j.batch
+		}
+		j.pass()
+	}
+}
+
+// blocks multiplies in one pass.
+func (j *matmulJob) blocks() {
+	j.cols, j.batches = j.n, j.batch
+	j.pass()
+}
+
+// pass runs the blocks of a pass.
+func (j *matmulJob) pass() {
+	j.own = j.e.residual != nil && overlap(j.e.residual, j.c)
+	j.cut()
+	j.d.pool.Run(j, j.batches*j.gridRows*j.gridNs)
+}
+
+// cut chooses the block size: small enough for the second-level cache and for
+// an even share of the threads, large enough to be worth a call.
+func (j *matmulJob) cut() {
+	most := gemm.MaxRows()
+	even := func(n, size, unit int) int { // equal blocks, multiples of unit
+		parts := (n + size - 1) / size
+		return ((n+parts-1)/parts + unit - 1) / unit * unit
+	}
+	rows, cols := even(j.m, 24*most, most), even(j.cols, 512, gemm.Panel)
+	threads := j.d.pool.Threads()
+	for threads > 1 {
+		grid := j.batches * ((j.m + rows - 1) / rows) * ((j.cols + cols - 1) / cols)
+		if grid >= 4*threads || rows*cols*j.k < 1<<18 {
+			break
+		}
+		switch {
+		case cols > 4*gemm.Panel && cols >= rows:
+			cols = even(j.cols, cols/2, gemm.Panel)
+		case rows > 2*most:
+			rows = even(j.m, rows/2, most)
+		case cols > gemm.Panel:
+			cols = even(j.cols, cols/2, gemm.Panel)
+		default:
+			rows = max(rows, 1)
+			threads = 1
+		}
+	}
+	j.rowsTile, j.nTile = rows, cols
+	j.gridRows, j.gridNs = (j.m+rows-1)/rows, (j.cols+cols-1)/cols
+}
+
+// Tile computes one block.
+func (j *matmulJob) Tile(thread, t int) {
+	per := j.gridRows * j.gridNs
+	batch := j.batch0 + t/per
+	i0, n0 := t%per/j.gridNs*j.rowsTile, t%j.gridNs*j.nTile
+	i1, n1 := min(i0+j.rowsTile, j.m), min(n0+j.nTile, j.cols)
+	p := gemm.Product{
+		M: j.m, N: j.cols, K: j.k,
+		A: j.a[batch*j.stepA:], RowA: j.rowA, StepA: j.colA,
+		C: j.c[batch*j.stepC+j.col0:], LDC: j.n, Load: j.load,
+	}
+	if j.panels != nil {
+		p.B, p.Packed = j.panels[(batch-j.batch0)*j.stepPanels:], true
+	} else {
+		p.B, p.LDB = j.plain[batch*j.stepB:], j.n
+	}
+	if j.own { // rows i0 to i1 of a c of their own
+		buf := j.d.local[thread].take((i1 - i0) * j.cols)
+		p.A = p.A[i0*p.RowA:]
+		p.M, p.C, p.LDC = i1-i0, buf, j.cols
+		p.Block(0, i1-i0, n0, n1)
+		for i := i0; i < i1; i++ {
+			at := batch*j.stepC + i*j.n + j.col0
+			row := buf[(i-i0)*j.cols:][n0:n1]
+			j.e.apply(row, at+n0, j.col0+n0)
+			copy(j.c[at+n0:], row)
+		}
+		return
+	}
+	p.Block(i0, i1, n0, n1)
+	if j.e.nothing() {
+		return
+	}
+	for i := i0; i < i1; i++ {
+		at := batch*j.stepC + i*j.n + j.col0
+		j.e.apply(j.c[at+n0:at+n1], at+n0, j.col0+n0)
+	}
+}
+
+// overlap reports whether two slices share memory.
+func overlap(x, y []float32) bool {
+	if len(x) == 0 || len(y) == 0 {
+		return false
+	}
+	a, b := uintptr(unsafe.Pointer(&x[0])), uintptr(unsafe.Pointer(&y[0]))
+	return a < b+4*uintptr(len(y)) && b < a+4*uintptr(len(x))
+}
+
+// A scratch is memory that is kept from call to call and grows.
+type scratch struct{ words []float32 }
+
+// take returns n numbers, contents undefined.
+func (s *scratch) take(n int) []float32 {
+	if n > len(s.words) {
+		s.words = newSlab(n + n/4).words
+	}
+	return s.words[:n:n]
 }

@@ -1,0 +1,316 @@
+// Command gemm generates the inner loops of the matrix product.
+//
+// Every kernel computes tiles of mr rows by up to 32 columns over k steps:
+//
+//	for each tile: acc = 0 or c; for each l: acc[i][j] = fma(a[i][l], b[l][j], acc[i][j]); c = acc
+//
+// so that an element of c is one chain of fused multiply-adds over ascending l.
+// The steps of a along rows and along l and of b along l are arguments: packed
+// and plain operands, transposed or not, take the same loop. The layout of the
+// argument block is the struct call in package gemm.
+package main
+
+import (
+	"fmt"
+
+	"espalier/trainer/kernel/_asm/asm"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Offsets in the argument block.
+const (
+	offK     = 0
+	offTiles = 8
+	offA     = 16
+	offRS    = 24
+	offCS    = 32
+	offB     = 40
+	offLDB   = 48
+	offC     = 56
+	offLDC   = 64
+	offStep  = 72
+	offMask  = 80
+	offLoad  = 84
+)
+
+func main() {
+	ConstraintExpr("!purego")
+	for mr := 1; mr <= 14; mr++ {
+		(&kernel{isa: asm.AVX512, mr: mr, vecs: 2, masked: true}).emit(fmt.Sprintf("gemm%dx32AVX512", mr))
+	}
+	for mr := 1; mr <= 3; mr++ {
+		(&kernel{isa: asm.AVX512, mr: mr, vecs: 8}).emit(fmt.Sprintf("gemm%dx128AVX512", mr))
+	}
+	for mr := 1; mr <= 6; mr++ {
+		(&kernel{isa: asm.AVX2, mr: mr, vecs: 2}).emit(fmt.Sprintf("gemm%dx16AVX2", mr))
+		(&kernel{isa: asm.AVX2, mr: mr, vecs: 1, masked: true}).emit(fmt.Sprintf("gemm%dx8AVX2", mr))
+	}
+	for mr := 1; mr <= 3; mr++ {
+		(&kernel{isa: asm.AVX2, mr: mr, vecs: 4}).emit(fmt.Sprintf("gemm%dx32AVX2", mr))
+	}
+	Generate()
+}
+
+// A kernel is one inner loop.
+type kernel struct {
+	isa    asm.ISA
+	mr     int
+	vecs   int  // vectors in a row of the tile
+	masked bool // columns may be missing
+
+	acc       [][]reg.VecVirtual
+	p, c, ldc reg.GPVirtual
+	maskZ     []reg.OpmaskVirtual // AVX-512
+	maskY     reg.VecVirtual      // AVX2
+	step      reg.GPVirtual
+	step3     reg.GPVirtual
+}
+
+func (k *kernel) emit(name string) {
+	TEXT(name, NOSPLIT, "func(p *byte)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s computes tiles of %d rows by %d columns.", name, k.mr, k.vecs*k.isa.Lanes))
+	k.p = Load(Param("p"), GP64()).(reg.GPVirtual)
+	k.c, k.ldc = k.arg(offC), k.arg(offLDC)
+	rs, cs, ldb := k.arg(offRS), k.arg(offCS), k.arg(offLDB)
+	tiles, a := k.arg(offTiles), k.arg(offA)
+	var rs3, rs5 reg.GPVirtual
+	if k.mr >= 3 {
+		rs3 = GP64()
+		LEAQ(Mem{Base: rs, Index: rs, Scale: 2}, rs3)
+	}
+	if k.mr >= 5 {
+		rs5 = GP64()
+		LEAQ(Mem{Base: rs, Index: rs, Scale: 4}, rs5)
+	}
+	if k.vecs*k.isa.Lanes > 32 {
+		k.step = k.arg(offStep)
+		k.step3 = GP64()
+		LEAQ(Mem{Base: k.step, Index: k.step, Scale: 2}, k.step3)
+	}
+	k.masks()
+	k.acc = make([][]reg.VecVirtual, k.mr)
+	for i := range k.acc {
+		k.acc[i] = make([]reg.VecVirtual, k.vecs)
+		for j := range k.acc[i] {
+			k.acc[i][j] = k.isa.Vec()
+		}
+	}
+
+	Label("tile")
+	k.start()
+	pa, pb, n := GP64(), k.arg(offB), k.arg(offK)
+	MOVQ(a, pa)
+	var pa7 reg.GPVirtual
+	if k.mr > 7 { // rows 7 and on
+		pa7 = GP64()
+		LEAQ(Mem{Base: pa, Index: rs, Scale: 8}, pa7)
+		SUBQ(rs, pa7)
+	}
+	TESTQ(n, n)
+	JE(LabelRef("store"))
+
+	Label("loop")
+	k.inner(pa, pa7, rs, rs3, rs5, pb)
+	ADDQ(ldb, pb)
+	ADDQ(cs, pa)
+	if pa7 != nil {
+		ADDQ(cs, pa7)
+	}
+	DECQ(n)
+	JNE(LabelRef("loop"))
+
+	Label("store")
+	k.finish()
+	if k.mr > 7 { // the next tile's rows
+		LEAQ(Mem{Base: a, Index: rs, Scale: 8}, a)
+		k.advance(a, rs, rs3, rs5, k.mr-8)
+	} else {
+		k.advance(a, rs, rs3, rs5, k.mr)
+	}
+	DECQ(tiles)
+	JNE(LabelRef("tile"))
+	VZEROUPPER()
+	RET()
+}
+
+func (k *kernel) arg(off int) reg.GPVirtual {
+	r := GP64()
+	MOVQ(Mem{Base: k.p, Disp: off}, r)
+	return r
+}
+
+// advance adds n rows to a pointer, n up to 7.
+func (k *kernel) advance(a, rs, rs3, rs5 reg.GPVirtual, n int) {
+	if n > 0 {
+		LEAQ(row(a, nil, rs, rs3, rs5, n%7), a)
+		if n == 7 {
+			LEAQ(Mem{Base: a, Index: rs3, Scale: 2}, a)
+			ADDQ(rs, a)
+		}
+	}
+}
+
+// row is the place of row i of a.
+func row(a, a7, rs, rs3, rs5 reg.GPVirtual, i int) Mem {
+	if i >= 7 {
+		a, i = a7, i-7
+	}
+	switch i {
+	case 1, 2, 4:
+		return Mem{Base: a, Index: rs, Scale: uint8(i)}
+	case 3, 6:
+		return Mem{Base: a, Index: rs3, Scale: uint8(i / 3)}
+	case 5:
+		return Mem{Base: a, Index: rs5, Scale: 1}
+	}
+	return Mem{Base: a}
+}
+
+// masks prepares the masks of the columns from the bits of the argument.
+func (k *kernel) masks() {
+	if !k.masked {
+		return
+	}
+	if k.isa == asm.AVX2 {
+		k.maskY = YMM()
+		bits := YMM()
+		VMOVDQU(laneBits(), bits)
+		VPBROADCASTD(Mem{Base: k.p, Disp: offMask}, k.maskY)
+		VPAND(bits, k.maskY, k.maskY)
+		VPCMPEQD(bits, k.maskY, k.maskY)
+		return
+	}
+	m := GP32()
+	MOVL(Mem{Base: k.p, Disp: offMask}, m)
+	for range k.vecs {
+		r := K()
+		KMOVW(m, r)
+		SHRL(U8(16), m)
+		k.maskZ = append(k.maskZ, r)
+	}
+}
+
+var lanes Mem
+
+// laneBits is 1, 2, 4, ... 128.
+func laneBits() Mem {
+	if lanes.Base == nil && lanes.Symbol.Name == "" {
+		lanes = asm.Words("lanes", 1, 2, 4, 8, 16, 32, 64, 128)
+	}
+	return lanes
+}
+
+// at is the place of vector j of a row that starts at base.
+func (k *kernel) at(base reg.GPVirtual, j int) Mem {
+	lanes := k.isa.Lanes
+	if panel := j * lanes / 32; panel > 0 {
+		m := Mem{Base: base, Index: k.step, Scale: uint8(panel), Disp: j * lanes % 32 * 4}
+		if panel == 3 {
+			m.Index, m.Scale = k.step3, 1
+		}
+		return m
+	}
+	return Mem{Base: base, Disp: j * lanes * 4}
+}
+
+// start fills the accumulators with zeros, or with c.
+func (k *kernel) start() {
+	CMPL(Mem{Base: k.p, Disp: offLoad}, U8(0))
+	JNE(LabelRef("load"))
+	for _, row := range k.acc {
+		for _, v := range row {
+			if k.isa == asm.AVX512 {
+				VPXORD(v, v, v)
+			} else {
+				VXORPS(v, v, v)
+			}
+		}
+	}
+	JMP(LabelRef("go"))
+	Label("load")
+	pc := GP64()
+	MOVQ(k.c, pc)
+	for i, row := range k.acc {
+		for j, v := range row {
+			k.loadVec(Mem{Base: pc, Disp: j * k.isa.Lanes * 4}, v, j)
+		}
+		if i < k.mr-1 {
+			ADDQ(k.ldc, pc)
+		}
+	}
+	Label("go")
+}
+
+func (k *kernel) loadVec(m Mem, v reg.VecVirtual, j int) {
+	switch {
+	case k.maskZ != nil:
+		VMOVUPS_Z(m, k.maskZ[j], v)
+	case k.maskY != nil:
+		VMASKMOVPS(m, k.maskY, v)
+	default:
+		VMOVUPS(m, v)
+	}
+}
+
+// inner is one step of k.
+func (k *kernel) inner(pa, pa7, rs, rs3, rs5, pb reg.GPVirtual) {
+	if k.mr == 1 && k.maskZ == nil && k.maskY == nil {
+		x := k.isa.Vec()
+		VBROADCASTSS(Mem{Base: pa}, x)
+		for j, v := range k.acc[0] {
+			VFMADD231PS(k.at(pb, j), x, v)
+		}
+		return
+	}
+	if k.vecs > 2 { // many columns, few rows: a stays in registers
+		var xs []reg.VecVirtual
+		for i := range k.mr {
+			x := k.isa.Vec()
+			VBROADCASTSS(row(pa, pa7, rs, rs3, rs5, i), x)
+			xs = append(xs, x)
+		}
+		for j := range k.vecs {
+			b := k.isa.Vec()
+			VMOVUPS(k.at(pb, j), b)
+			for i, x := range xs {
+				VFMADD231PS(b, x, k.acc[i][j])
+			}
+		}
+		return
+	}
+	var bs []reg.VecVirtual
+	for j := range k.vecs {
+		b := k.isa.Vec()
+		k.loadVec(k.at(pb, j), b, j)
+		bs = append(bs, b)
+	}
+	for i := range k.mr {
+		x := k.isa.Vec()
+		VBROADCASTSS(row(pa, pa7, rs, rs3, rs5, i), x)
+		for j, b := range bs {
+			VFMADD231PS(b, x, k.acc[i][j])
+		}
+	}
+}
+
+// finish stores the accumulators and moves c to the next tile.
+func (k *kernel) finish() {
+	for _, row := range k.acc {
+		for j, v := range row {
+			m := Mem{Base: k.c, Disp: j * k.isa.Lanes * 4}
+			switch {
+			case k.maskZ != nil:
+				VMOVUPS(v, k.maskZ[j], m)
+			case k.maskY != nil:
+				VMASKMOVPS(v, k.maskY, m)
+			default:
+				VMOVUPS(v, m)
+			}
+		}
+		ADDQ(k.ldc, k.c)
+	}
+}

@@ -1,0 +1,68 @@
+// Command pack generates the loops that lay b out in panels of 32 columns.
+package main
+
+import (
+	"espalier/trainer/kernel/_asm/asm"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("!purego")
+	for _, isa := range []asm.ISA{asm.AVX512, asm.AVX2} {
+		rows(isa)
+		turn(isa)
+	}
+	Generate()
+}
+
+// rows copies k rows of 32 numbers.
+func rows(isa asm.ISA) {
+	TEXT("packRows"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, k int)")
+	Pragma("noescape")
+	Doc("packRows" + isa.Suffix + " copies k rows of 32 numbers, ld bytes apart, side by side. k is not 0.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	ld, k := Load(Param("ld"), GP64()), Load(Param("k"), GP64())
+	Label("loop")
+	for at := 0; at < 128; at += 4 * isa.Lanes {
+		v := isa.Vec()
+		VMOVUPS(Mem{Base: src, Disp: at}, v)
+		VMOVUPS(v, Mem{Base: dst, Disp: at})
+	}
+	ADDQ(ld, src)
+	ADDQ(U32(128), dst)
+	DECQ(k)
+	JNE(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// turn transposes lanes columns, each contiguous, over blocks of lanes steps.
+func turn(isa asm.ISA) {
+	TEXT("packTurn"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, blocks int)")
+	Pragma("noescape")
+	Doc("packTurn" + isa.Suffix + " lays columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps. blocks is not 0.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	ld, n := Load(Param("ld"), GP64()), Load(Param("blocks"), GP64())
+	p := GP64()
+	Label("loop")
+	MOVQ(src, p)
+	var r []reg.VecVirtual
+	for range isa.Lanes {
+		v := isa.Vec()
+		VMOVUPS(Mem{Base: p}, v)
+		ADDQ(ld, p)
+		r = append(r, v)
+	}
+	for i, v := range asm.Transpose(isa, r) {
+		VMOVUPS(v, Mem{Base: dst, Disp: 128 * i})
+	}
+	ADDQ(U32(uint32(4*isa.Lanes)), src)
+	ADDQ(U32(uint32(128*isa.Lanes)), dst)
+	DECQ(n)
+	JNE(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,21 @@
+package gemm
+
+// Pack packs panels p0 to p1 of a k by n matrix whose element (l, j) is
+// b[l*step + j*col] into dst, which holds all panels.
+func Pack(dst, b []float32, step, col, k, n, p0, p1 int) {
+	for p := p0; p < p1; p++ {
+		cols := min(Panel, n-p*Panel)
+		packPanel(dst[p*Panel*k:][:Panel*k], b, p*Panel*col, step, col, k, cols)
+	}
+}
+
+// packPanelGeneric fills one panel from b[at:].
+func packPanelGeneric(dst, b []float32, at, step, col, k, cols int) {
+	for l := range k {
+		y := dst[l*Panel:][:Panel]
+		for j := range cols {
+			y[j] = b[at+l*step+j*col]
+		}
+		clear(y[cols:])
+	}
+}
