@@ -86,7 +86,7 @@ func (p *parser) declare(f field) {
 	default:
 		d.kind = k.text
 		if p.kinds[d.kind] == nil {
-			p.fault(d, k.at, "kind", "no kind "+d.kind+didYouMean(d.kind, kindNames(p.kinds)))
+			p.fault(d, k.at, "kind", "no kind "+d.kind+DidYouMean(d.kind, kindNames(p.kinds)))
 		}
 	}
 	if in := d.body.get("inputs"); in != nil {
@@ -203,7 +203,7 @@ func (p *parser) order() []*decl {
 				for i, d := range p.decls {
 					names[i] = d.name
 				}
-				p.fault(d, in.at, "inputs."+in.name, "no stage "+base+didYouMean(base, names))
+				p.fault(d, in.at, "inputs."+in.name, "no stage "+base+DidYouMean(base, names))
 			}
 		}
 	}

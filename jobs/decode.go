@@ -220,7 +220,7 @@ func decodeStruct(n *node, v reflect.Value, path string, skip []string, faults *
 		}
 		i := slices.IndexFunc(params, func(p param) bool { return p.name == f.name })
 		if i < 0 {
-			faults.add(f.at, join(path, f.name), "unknown field"+didYouMean(f.name, append(paramNames(params), skip...)))
+			faults.add(f.at, join(path, f.name), "unknown field"+DidYouMean(f.name, append(paramNames(params), skip...)))
 			continue
 		}
 		decode(f.node, fieldByIndex(v, params[i].index), join(path, f.name), faults)
@@ -332,8 +332,8 @@ func plain(n *node) any {
 	return n.text
 }
 
-// didYouMean returns a hint naming the nearest of names, or nothing.
-func didYouMean(name string, names []string) string {
+// DidYouMean returns a hint naming the nearest of names, or nothing.
+func DidYouMean(name string, names []string) string {
 	best, at := max(2, len(name)/3)+1, ""
 	for _, s := range names {
 		if d := distance(name, s); d < best {

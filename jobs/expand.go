@@ -71,7 +71,7 @@ func (p *parser) axisHint(d *decl, name string) string {
 			}
 		}
 	}
-	return didYouMean(name, names)
+	return DidYouMean(name, names)
 }
 
 // expand makes the stages of one declaration, the last axis running fastest.
@@ -115,7 +115,7 @@ func (p *parser) checkAxes(d *decl) {
 			continue
 		}
 		first, _, _ := strings.Cut(a.name, ".")
-		p.fault(d, a.at, "matrix."+a.name, fmt.Sprintf("%s has no field %s, and no value names ${%s}%s", d.kind, first, a.name, didYouMean(first, paramNames(params))))
+		p.fault(d, a.at, "matrix."+a.name, fmt.Sprintf("%s has no field %s, and no value names ${%s}%s", d.kind, first, a.name, DidYouMean(first, paramNames(params))))
 	}
 }
 
@@ -271,7 +271,7 @@ func (p *parser) fill(d *decl, s *Stage, body *node, params []param) {
 	for _, f := range body.fields {
 		i := slices.IndexFunc(params, func(q param) bool { return q.name == f.name })
 		if i < 0 {
-			p.fault(d, f.at, f.name, "unknown field"+didYouMean(f.name, append(paramNames(params), reserved...)))
+			p.fault(d, f.at, f.name, "unknown field"+DidYouMean(f.name, append(paramNames(params), reserved...)))
 			continue
 		}
 		decode(f.node, fieldByIndex(v, params[i].index), join(d.name, f.name), p.faults)

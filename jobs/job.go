@@ -109,7 +109,7 @@ func (j *Job) Find(name string) ([]*Stage, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: no stage %s%s (stages: %s)", j.File, name, didYouMean(name, bases), strings.Join(bases, ", "))
+		return nil, fmt.Errorf("%s: no stage %s%s (stages: %s)", j.File, name, DidYouMean(name, bases), strings.Join(bases, ", "))
 	}
 	return found, nil
 }

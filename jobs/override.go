@@ -52,7 +52,7 @@ func override(root *node, text string, faults *faultList) {
 				names = append(names, s.name)
 			}
 		}
-		faults.add(at, path, "no stage "+stage+didYouMean(stage, names))
+		faults.add(at, path, "no stage "+stage+DidYouMean(stage, names))
 		return
 	}
 	if axis, ok := strings.CutPrefix(rest, "matrix."); ok {

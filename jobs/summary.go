@@ -91,7 +91,7 @@ func (p *parser) summaryStage(f field, path, name string, j *Job) string {
 		for i, d := range p.decls {
 			names[i] = d.name
 		}
-		p.faults.add(at, path+".stage", "no stage "+name+didYouMean(name, names))
+		p.faults.add(at, path+".stage", "no stage "+name+DidYouMean(name, names))
 		return name
 	}
 	if !d.sound || p.kinds[d.kind] == nil {

@@ -7,8 +7,9 @@ import (
 	"os"
 
 	"espalier/cmd/espalier/cli"
+	"espalier/jobs"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, jobs.Kinds()))
 }

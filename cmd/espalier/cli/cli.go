@@ -43,14 +43,17 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Jobs", []verb{runVerb, planVerb, statusVerb, logVerb, showVerb, verifyVerb, gcVerb, reportVerb, exportVerb}},
-		{"One stage on files", []verb{dataVerb, ingestVerb, tokenizeVerb, featuresVerb, predictVerb, evalVerb}},
-		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, methodsVerb, benchVerb, doctorVerb, versionVerb}},
+		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, doctorVerb, versionVerb}},
 	}
 }
 
+// Kinds makes a new stage of each kind that jobs may name.
+type Kinds = map[string]func() pipeline.Stage
+
 // Main runs the verb that args name and returns the exit code.
-func Main(args []string, in io.Reader, out, errs *os.File) int {
+func Main(args []string, in io.Reader, out, errs *os.File, kinds Kinds) int {
 	c := newConsole(in, out, errs)
+	c.kinds = kinds
 	if len(args) == 0 {
 		fmt.Fprint(errs, overview())
 		return pipeline.ExitUsage
@@ -67,7 +70,7 @@ func Main(args []string, in io.Reader, out, errs *os.File) int {
 	}
 	v := find(name)
 	if v == nil {
-		return c.finish(usagef("no verb %s; espalier help lists them", name))
+		return c.finish(usagef("no verb %s%s (espalier help lists the verbs)", name, jobs.DidYouMean(name, verbNames())))
 	}
 	c.verb = name
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
@@ -94,6 +97,16 @@ func find(name string) *verb {
 		}
 	}
 	return nil
+}
+
+func verbNames() []string {
+	var names []string
+	for _, g := range groups() {
+		for _, v := range g.verbs {
+			names = append(names, v.name)
+		}
+	}
+	return names
 }
 
 func overview() string {

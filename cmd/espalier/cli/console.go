@@ -13,11 +13,12 @@ import (
 
 // A console is where a verb reads and prints.
 type console struct {
-	verb string
-	in   io.Reader
-	out  *bufio.Writer
-	errs *os.File
-	sig  *signals
+	verb  string
+	in    io.Reader
+	out   *bufio.Writer
+	errs  *os.File
+	sig   *signals
+	kinds Kinds
 }
 
 func newConsole(in io.Reader, out, errs *os.File) *console {

@@ -36,7 +36,7 @@ var gcVerb = verb{
 			if o.Grace < 0 {
 				return usagef("--grace %s: want at least 0", o.Grace)
 			}
-			_, opts, err := j.open(args[0])
+			_, opts, err := j.open(c, args[0])
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"espalier/jobs"
 	"espalier/pipeline"
 	"espalier/pipeline/store"
+	"espalier/trainer/kernel/cpuinfo"
 )
 
 // jobFlags are the flags of all verbs that read a job file.
@@ -22,13 +23,22 @@ func (j *jobFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&j.set, "set", nil, "override a field: `PATH=VALUE` such as train.steps=30; may be repeated")
 }
 
-// open loads the job and opens its store.
-func (j *jobFlags) open(file string) (*jobs.Job, pipeline.Options, error) {
-	job, err := jobs.Load(file, j.set, nil)
+// load reads the job file; what is wrong with it is a fault of usage.
+func (j *jobFlags) load(c *console, file string) (*jobs.Job, error) {
+	job, err := jobs.Load(file, j.set, c.kinds)
 	if err != nil {
 		if _, faults := err.(jobs.Faults); !faults {
 			err = usagef("%v", err)
 		}
+		return nil, err
+	}
+	return job, nil
+}
+
+// open loads the job and opens its store.
+func (j *jobFlags) open(c *console, file string) (*jobs.Job, pipeline.Options, error) {
+	job, err := j.load(c, file)
+	if err != nil {
 		return nil, pipeline.Options{}, err
 	}
 	s, err := store.Open(j.dir(job))
@@ -39,7 +49,7 @@ func (j *jobFlags) open(file string) (*jobs.Job, pipeline.Options, error) {
 	if err != nil {
 		return nil, pipeline.Options{}, err
 	}
-	return job, pipeline.Options{Store: s, Job: abs, Set: j.set, Tool: toolVersion()}, nil
+	return job, pipeline.Options{Store: s, Job: abs, Set: j.set, Tool: toolVersion(), Numerics: cpuinfo.Numerics()}, nil
 }
 
 // dir is the folder of a job's store.

@@ -26,7 +26,7 @@ var logVerb = verb{
 			if err := want(args, 1, 1, "one job file"); err != nil {
 				return err
 			}
-			_, o, err := j.open(args[0])
+			_, o, err := j.open(c, args[0])
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ var planVerb = verb{
 		parts := f.Bool("parts", false, "print the number of parts of each stage, as schedulers need it")
 		asJSON := f.Bool("json", false, "print one JSON object a stage")
 		return func(ctx context.Context, c *console, args []string) error {
-			planned, err := j.plan(ctx, args, *stage, *parts, pipeline.Plan)
+			planned, err := j.plan(ctx, c, args, *stage, *parts, pipeline.Plan)
 			if planned == nil {
 				return err
 			}
@@ -40,11 +40,11 @@ var planVerb = verb{
 type planner func(context.Context, pipeline.Graph, pipeline.Options) ([]pipeline.Planned, error)
 
 // plan reads a job and what is known of its stages.
-func (j *jobFlags) plan(ctx context.Context, args []string, stage string, parts bool, look planner) ([]pipeline.Planned, error) {
+func (j *jobFlags) plan(ctx context.Context, c *console, args []string, stage string, parts bool, look planner) ([]pipeline.Planned, error) {
 	if err := want(args, 1, 1, "one job file"); err != nil {
 		return nil, err
 	}
-	job, o, err := j.open(args[0])
+	job, o, err := j.open(c, args[0])
 	if err != nil {
 		return nil, err
 	}

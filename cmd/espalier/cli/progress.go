@@ -45,7 +45,6 @@ type stageLine struct {
 	event pipeline.Event
 	began time.Time
 	shown time.Time
-	base  int64 // of the meter when it began: what a resumed run found done
 }
 
 // newPrinter starts a printer for stages of the given names.
@@ -62,7 +61,7 @@ func newPrinter(mode string, errs *os.File, names []string) *printer {
 		}
 	}
 	if p.mode != "none" {
-		every := repeatEvery
+		every := time.Second
 		if p.mode == "terminal" {
 			every = redrawEvery
 		}
@@ -81,12 +80,12 @@ func (p *printer) repeat(every time.Duration) {
 		case <-p.closed:
 			return
 		case <-t.C:
-			p.tick(every)
+			p.tick()
 		}
 	}
 }
 
-func (p *printer) tick(every time.Duration) {
+func (p *printer) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mode == "terminal" {
@@ -95,7 +94,8 @@ func (p *printer) tick(every time.Duration) {
 	}
 	now := p.now()
 	for _, l := range p.live {
-		if now.Sub(l.shown) >= every {
+		l.event.Meter.ReadAt(now) // so that its rate is that of late
+		if now.Sub(l.shown) >= repeatEvery {
 			p.show(l)
 		}
 	}
@@ -129,7 +129,7 @@ func (p *printer) event(e pipeline.Event) (was pipeline.State) {
 		}
 	}
 	if l == nil {
-		l = &stageLine{began: p.now(), base: e.Meter.Read().Done}
+		l = &stageLine{began: p.now()}
 		p.live = append(p.live, l)
 	}
 	was = l.event.State
@@ -227,14 +227,14 @@ func (p *printer) line(l *stageLine) string {
 	}
 	rows := count(e.Rows, over && (e.State == pipeline.Done || e.State == pipeline.Cached || e.State == pipeline.Rejected))
 	s := fmt.Sprintf("%-*s  %-11s  %-8s  %9s  %7s", p.names, e.Node, e.State, key, rows, duration(time.Duration(seconds*float64(time.Second))))
-	if x := p.extra(l, over, seconds); x != "" {
+	if x := p.extra(l, over); x != "" {
 		s += "   " + x
 	}
 	return s
 }
 
 // extra is what stands behind the columns: parts, counts, rate, time left.
-func (p *printer) extra(l *stageLine, over bool, seconds float64) string {
+func (p *printer) extra(l *stageLine, over bool) string {
 	e := l.event
 	var out []string
 	if e.Dead > 0 {
@@ -252,7 +252,7 @@ func (p *printer) extra(l *stageLine, over bool, seconds float64) string {
 	if e.Parts > 1 {
 		out = append(out, fmt.Sprintf("part %d/%d", e.PartsDone, e.Parts))
 	}
-	m := e.Meter.Read()
+	m := e.Meter.ReadAt(p.now())
 	if m.Total > 0 || m.Done > 0 {
 		unit := m.Unit
 		if unit == "" {
@@ -263,25 +263,17 @@ func (p *printer) extra(l *stageLine, over bool, seconds float64) string {
 		} else {
 			out = append(out, fmt.Sprintf("%s %d", unit, m.Done))
 		}
-		if left, ok := eta(m.Done-l.base, m.Total-m.Done, seconds); ok && m.Total > 0 {
-			out = append(out, "left "+duration(left))
+		if m.Left > 0 {
+			out = append(out, "left "+duration(m.Left))
 		}
 	}
 	if m.Note != "" {
 		out = append(out, m.Note)
 	}
-	if made := m.Done - l.base; made > 0 && seconds >= 1 {
-		out = append(out, rate(float64(made)/seconds)+"/s")
+	if m.Rate > 0 {
+		out = append(out, rate(m.Rate)+"/s")
 	}
 	return strings.Join(out, "  ")
-}
-
-// eta is the time that left units take if made took seconds.
-func eta(made, left int64, seconds float64) (time.Duration, bool) {
-	if made <= 0 || left < 0 || seconds < 1 {
-		return 0, false
-	}
-	return time.Duration(seconds / float64(made) * float64(left) * float64(time.Second)), true
 }
 
 // A progressRecord is one line of --progress json.
@@ -316,11 +308,8 @@ func (p *printer) record(l *stageLine) progressRecord {
 	if e.State == pipeline.Running {
 		r.Seconds = now.Sub(l.began).Seconds()
 	}
-	m := e.Meter.Read()
-	r.Count, r.Total, r.Unit, r.Note = m.Done, m.Total, m.Unit, m.Note
-	if left, ok := eta(m.Done-l.base, m.Total-m.Done, r.Seconds); ok && m.Total > 0 {
-		r.Left = left.Seconds()
-	}
+	m := e.Meter.ReadAt(now)
+	r.Count, r.Total, r.Unit, r.Note, r.Left = m.Done, m.Total, m.Unit, m.Note, m.Left.Seconds()
 	if e.Err != nil {
 		r.Error = e.Err.Error()
 	}

@@ -33,7 +33,7 @@ var reportVerb = verb{
 			if err := want(args, 1, 1, "one job file"); err != nil {
 				return err
 			}
-			job, o, err := j.open(args[0])
+			job, o, err := j.open(c, args[0])
 			if err != nil {
 				return err
 			}

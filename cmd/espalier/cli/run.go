@@ -66,7 +66,7 @@ func (r *runFlags) run(ctx context.Context, c *console, file string, partGiven b
 	if err := r.index(partGiven); err != nil {
 		return err
 	}
-	job, o, err := r.open(file)
+	job, o, err := r.open(c, file)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ var showVerb = verb{
 			if len(args) == 2 {
 				stage = args[1]
 			}
-			planned, err := j.plan(ctx, args[:1], stage, false, pipeline.Status)
+			planned, err := j.plan(ctx, c, args[:1], stage, false, pipeline.Status)
 			if planned == nil {
 				return err
 			}

@@ -23,7 +23,7 @@ var statusVerb = verb{
 		j.add(f)
 		asJSON := f.Bool("json", false, "print one JSON object a stage")
 		return func(ctx context.Context, c *console, args []string) error {
-			planned, err := j.plan(ctx, args, "", false, pipeline.Status)
+			planned, err := j.plan(ctx, c, args, "", false, pipeline.Status)
 			if planned == nil {
 				return err
 			}

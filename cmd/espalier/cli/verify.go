@@ -25,7 +25,7 @@ var verifyVerb = verb{
 			if err := want(args, 1, 1, "one job file"); err != nil {
 				return err
 			}
-			job, o, err := j.open(args[0])
+			job, o, err := j.open(c, args[0])
 			if err != nil {
 				return err
 			}

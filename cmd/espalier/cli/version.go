@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"espalier/pipeline"
+	"espalier/trainer/kernel/cpuinfo"
 )
 
 // version is the module's version until a release names its own.
@@ -52,7 +52,7 @@ func readVersion() versionRecord {
 		Version:  version,
 		Go:       strings.TrimPrefix(runtime.Version(), "go"),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Numerics: pipeline.HostNumerics(),
+		Numerics: cpuinfo.Numerics(),
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
