@@ -1,0 +1,78 @@
+package ort
+
+import "math"
+
+// Relational embedding of boxes (spec/acort.md 3.3; ORT eq. 6-7). The factor
+// 100 and the wave length 1000 are the public code's; it keeps the frequencies
+// in float32.
+const (
+	waves      = 8
+	waveLength = 1000
+	waveScale  = 100
+	leastGap   = 1e-3
+)
+
+var frequencies = func() (f [waves]float64) {
+	for k := range f {
+		f[k] = float64(float32(math.Pow(waveLength, -float64(k)/waves)))
+	}
+	return f
+}()
+
+// positions fills dst [n, n, 4] with the relative positions of n boxes (x1 y1
+// x2 y2, relative to the image): for query i and key j the logarithms of the
+// distances of the centres over i's size, and of the ratios of the sizes.
+func positions(dst []float64, boxes []float32) {
+	n := len(boxes) / 4
+	type box struct{ x, y, w, h float64 }
+	b := make([]box, n)
+	for i := range b {
+		x1, y1, x2, y2 := float64(boxes[4*i]), float64(boxes[4*i+1]), float64(boxes[4*i+2]), float64(boxes[4*i+3])
+		b[i] = box{(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1 + 1, y2 - y1 + 1}
+	}
+	for i := range n {
+		for j := range n {
+			p := dst[4*(i*n+j):][:4]
+			p[0] = math.Log(max(math.Abs(b[i].x-b[j].x)/b[i].w, leastGap))
+			p[1] = math.Log(max(math.Abs(b[i].y-b[j].y)/b[i].h, leastGap))
+			p[2] = math.Log(b[i].w / b[j].w)
+			p[3] = math.Log(b[i].h / b[j].h)
+		}
+	}
+}
+
+// relate fills dst [n, n, 64] with the sines and then the cosines of the
+// positions times eight frequencies, or [n, n, 4] with the positions if raw.
+// p is scratch of n*n*4 elements.
+func relate(dst []float32, p []float64, boxes []float32, raw bool) {
+	positions(p, boxes)
+	if raw {
+		for i, v := range p {
+			dst[i] = float32(v)
+		}
+		return
+	}
+	const half = 4 * waves
+	for i := range len(p) / 4 {
+		e := dst[2*half*i:][:2*half]
+		for c, v := range p[4*i:][:4] {
+			for k, f := range frequencies {
+				s, co := math.Sincos(waveScale * v * f)
+				e[waves*c+k], e[half+waves*c+k] = float32(s), float32(co)
+			}
+		}
+	}
+}
+
+// gridBoxes returns the boxes of the cells of a grid, row by row.
+func gridBoxes(height, width int) []float32 {
+	out := make([]float32, 0, 4*height*width)
+	for y := range height {
+		for x := range width {
+			out = append(out,
+				float32(x)/float32(width), float32(y)/float32(height),
+				float32(x+1)/float32(width), float32(y+1)/float32(height))
+		}
+	}
+	return out
+}
