@@ -1,6 +1,7 @@
 package ptb
 
 import (
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -79,7 +80,7 @@ type lexer struct {
 
 	text []byte
 	syms []symbol
-	ends []int32 // ends[i] is the byte after symbol i
+	ends []int32 // ends[i] is the byte after symbol i; empty while text is ASCII
 	pos  int     // symbols that are done
 }
 
@@ -96,15 +97,21 @@ func newLexer() *lexer {
 
 // feed appends text to the stream. Invalid UTF-8 reads as U+FFFD.
 func (l *lexer) feed(s string) {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
+	i := 0
+	if len(l.ends) == 0 {
+		for i < len(s) && s[i] < utf8.RuneSelf {
 			i++
-			l.text = append(l.text, c)
-			l.syms = append(l.syms, c)
-			l.ends = append(l.ends, int32(len(l.text)))
-			continue
 		}
+		l.text = append(l.text, s[:i]...)
+		l.syms = append(l.syms, s[:i]...)
+		if i == len(s) {
+			return
+		}
+		for j := range l.syms {
+			l.ends = append(l.ends, int32(j+1))
+		}
+	}
+	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		l.text = append(l.text, s[i:i+n]...)
 		i += n
@@ -118,10 +125,40 @@ func (l *lexer) feed(s string) {
 
 // begin returns the byte at which symbol i begins.
 func (l *lexer) begin(i int) int {
-	if i == 0 {
-		return 0
+	if i == 0 || len(l.ends) == 0 {
+		return i
 	}
 	return int(l.ends[i-1])
+}
+
+// plainWord returns the end of the run of ASCII letters at the lexer's place if
+// a blank or a line feed follows it and no rule splits it: what most text is
+// made of, cut without the automaton.
+func (l *lexer) plainWord() int {
+	i := l.pos
+	for i < len(l.syms) && letters[l.syms[i]] {
+		i++
+	}
+	if n := i - l.pos; n == 0 || i == len(l.syms) || l.syms[i] != ' ' && l.syms[i] != '\n' || (n == 5 || n == 6) && splits(l.syms[l.pos:i]) {
+		return 0
+	}
+	return i
+}
+
+var letters = func() (t [256]bool) {
+	for c := 'a'; c <= 'z'; c++ {
+		t[c], t[c-'a'+'A'] = true, true
+	}
+	return t
+}()
+
+// splits reports the words of letters alone that two rules cut in two.
+func splits(word []symbol) bool {
+	switch strings.ToLower(string(word)) {
+	case "cannot", "gonna", "gotta", "lemme", "gimme", "wanna":
+		return true
+	}
+	return false
 }
 
 // next finds the next match: its rule and the symbols of its token. It returns
@@ -174,12 +211,7 @@ func (l *lexer) next(end bool) (r, from, to int, ok bool) {
 
 // drop forgets text that is done.
 func (l *lexer) drop() {
-	n := l.begin(l.pos)
-	l.text = append(l.text[:0], l.text[n:]...)
-	l.syms = append(l.syms[:0], l.syms[l.pos:]...)
-	l.ends = append(l.ends[:0], l.ends[l.pos:]...)
-	for i := range l.ends {
-		l.ends[i] -= int32(n)
-	}
-	l.pos = 0
+	rest := string(l.text[l.begin(l.pos):])
+	l.text, l.syms, l.ends, l.pos = l.text[:0], l.syms[:0], l.ends[:0], 0
+	l.feed(rest)
 }

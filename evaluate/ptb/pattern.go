@@ -10,7 +10,8 @@ import (
 // of their own (see symbols.go). The syntax:
 //
 //	x        the character x; a backslash takes the next character literally
-//	.        any symbol save a line feed
+//	\n       any character that begins a line; \l is a line feed, \r a carriage return, \t a tab
+//	.        any symbol save those of \n
 //	[...]    a set; [^...] its complement; a-z a range
 //	(a|b)    grouping and alternatives
 //	* + ? {m} {m,n}
@@ -184,7 +185,7 @@ func (p *parser) atom() *node {
 		return n
 	case '.':
 		p.pos++
-		s := setOf(symNewline)
+		s := lineBreaks
 		s.complement()
 		return &node{set: s}
 	}
@@ -202,7 +203,12 @@ func (p *parser) one() symbolSet {
 		c = p.text[p.pos]
 		switch c {
 		case 'n':
+			p.pos++
+			return lineBreaks
+		case 'l':
 			c = '\n'
+		case 'r':
+			c = '\r'
 		case 't':
 			c = '\t'
 		}

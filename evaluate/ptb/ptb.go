@@ -31,11 +31,10 @@ func (e *LineBreakError) Error() string {
 
 // A Tokenizer cuts a stream of captions.
 type Tokenizer struct {
-	lex   *lexer
-	fed   int64
-	line  []byte // tokens of the present line, joined by blanks
-	emit  func(line []byte)
-	space *strings.Replacer
+	lex  *lexer
+	fed  int64
+	line []byte // tokens of the present line, joined by blanks
+	emit func(line []byte)
 }
 
 // New returns a Tokenizer that calls emit with each line of tokens, joined by
@@ -76,6 +75,11 @@ func (t *Tokenizer) Close() {
 
 func (t *Tokenizer) run(end bool) {
 	for {
+		if to := t.lex.plainWord(); to > 0 {
+			t.word(t.lex.text[t.lex.begin(t.lex.pos):t.lex.begin(to)])
+			t.lex.pos = to
+			continue
+		}
 		r, from, to, ok := t.lex.next(end)
 		if !ok {
 			break
@@ -85,7 +89,7 @@ func (t *Tokenizer) run(end bool) {
 			t.line = t.line[:0]
 			continue
 		}
-		t.token(&t.lex.c.rules[r], t.lex.text[t.lex.begin(from):t.lex.begin(to)], t.lex.syms[from:to])
+		t.token(&t.lex.c.rules[r], t.lex.text[t.lex.begin(from):t.lex.begin(to)])
 	}
 	if t.lex.pos > 1<<14 || end {
 		t.lex.drop()

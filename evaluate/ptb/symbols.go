@@ -56,6 +56,15 @@ var classNames = map[rune]symbolSet{
 	'χ': setOf(symBad),
 }
 
+// lineBreaks begin a new line of output.
+var lineBreaks = func() symbolSet {
+	var s symbolSet
+	for _, sym := range []symbol{'\n', '\r', '\v', '\f', symLineSep} {
+		s.add(sym)
+	}
+	return s
+}()
+
 func setOf(sym symbol) symbolSet {
 	var s symbolSet
 	s.add(sym)

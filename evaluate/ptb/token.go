@@ -6,8 +6,22 @@ import (
 	"unicode/utf8"
 )
 
+// word appends a word of ASCII letters to the present line.
+func (t *Tokenizer) word(text []byte) {
+	if len(t.line) > 0 {
+		t.line = append(t.line, ' ')
+	}
+	start := len(t.line)
+	t.line = append(t.line, text...)
+	for i, c := range t.line[start:] {
+		if c <= 'Z' {
+			t.line[start+i] = c + 'a' - 'A'
+		}
+	}
+}
+
 // token appends what a match becomes to the present line.
-func (t *Tokenizer) token(r *rule, text []byte, syms []symbol) {
+func (t *Tokenizer) token(r *rule, text []byte) {
 	if r.act == skip {
 		return
 	}
@@ -50,7 +64,6 @@ func rewrite(r *rule, s string) string {
 		if s = strings.ReplaceAll(s, "\u00ad", ""); s == "" {
 			s = "-"
 		}
-		s = ampersand(s)
 	case emitNBSP:
 		s = strings.ReplaceAll(s, " ", "\u00a0")
 	case emitBrack:
@@ -58,7 +71,7 @@ func rewrite(r *rule, s string) string {
 		s = brackets(s)
 	case emitSmiley:
 		s = parentheses(s)
-	case emitEmail:
+	case emitAmp:
 		s = ampersand(s)
 	case emitVulgar:
 		s = vulgar[s]
@@ -80,13 +93,20 @@ var vulgar = map[string]string{"¼": "1/4", "½": "1/2", "¾": "3/4", "⅓": "1/
 
 var currency = map[string]string{"\u0080": "$", "¤": "$", "₠": "$", "€": "$", "¢": "cents", "£": "#"}
 
+// ampersand decodes &amp; in either case.
 func ampersand(s string) string {
+	var b strings.Builder
 	for {
 		i := strings.IndexByte(s, '&')
-		if i < 0 || len(s) < i+5 || !strings.EqualFold(s[i:i+5], "&amp;") {
-			return s
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
 		}
-		s = s[:i+1] + s[i+5:]
+		b.WriteString(s[:i+1])
+		s = s[i+1:]
+		if len(s) >= 4 && strings.EqualFold(s[:4], "amp;") {
+			s = s[4:]
+		}
 	}
 }
 
@@ -115,34 +135,37 @@ func lower(s string) string {
 	return b.String()
 }
 
-// finalSigma reports whether the sigma at i stands at the end of a word.
+// finalSigma reports whether the sigma at i stands at the end of a word: after
+// a cased letter and before none, as far as the word goes.
 func finalSigma(rs []rune, i int) bool {
-	cased := func(r rune) bool { return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) }
-	before := false
-	for j := i - 1; j >= 0; j-- {
-		if cased(rs[j]) {
-			before = true
-			break
-		}
-		if !joins(rs[j]) {
-			return false
-		}
-	}
-	if !before {
-		return false
-	}
-	for j := i + 1; j < len(rs); j++ {
-		if cased(rs[j]) {
-			return false
-		}
-		if !joins(rs[j]) {
-			break
-		}
-	}
-	return true
+	return casedWithin(rs, i, -1) && !casedWithin(rs, i, 1)
 }
 
-// joins reports characters that do not end a word inside a token.
-func joins(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune("'.-_\u00ad\u2019", r)
+func casedWithin(rs []rune, i, step int) bool {
+	for j := i + step; j >= 0 && j < len(rs); j += step {
+		r := rs[j]
+		if unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) || unicode.Is(unicode.Other_Uppercase, r) || unicode.Is(unicode.Other_Lowercase, r) {
+			return true
+		}
+		if !joins(rs, j) {
+			return false
+		}
+	}
+	return false
+}
+
+// joins reports whether the character at j continues the word around it.
+func joins(rs []rune, j int) bool {
+	switch r := rs[j]; {
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+		return false
+	case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsDigit(r):
+		return true
+	case r == '.' || r == '_':
+		return j > 0 && j+1 < len(rs) && unicode.IsDigit(rs[j-1]) == unicode.IsDigit(rs[j+1])
+	case r == '-':
+		return j > 0 && j+1 < len(rs) && !unicode.IsDigit(rs[j-1]) && !unicode.IsDigit(rs[j+1])
+	default:
+		return strings.ContainsRune("'\u00ad\u2010\u2011\u2019", r)
+	}
 }

@@ -1,0 +1,36 @@
+package ptb
+
+import "bytes"
+
+// Filter removes from a line of tokens what the caption tools call
+// punctuation, in place, and returns the shorter line. Tokens are what stands
+// between single blanks. Bracket names such as "-lrb-" stay: the tools' list has
+// them in upper case, and the line is in lower case.
+func Filter(line []byte) []byte {
+	line = bytes.TrimRight(line, " \t\n\v\f\r\x1c\x1d\x1e\x1f")
+	out := line[:0]
+	for first := true; len(line) > 0 || first; {
+		word, rest, more := bytes.Cut(line, []byte{' '})
+		if !dropped(word) {
+			if !first {
+				out = append(out, ' ')
+			}
+			out = append(out, word...)
+			first = false
+		}
+		if !more {
+			break
+		}
+		line = rest
+	}
+	return out
+}
+
+func dropped(word []byte) bool {
+	switch string(word) {
+	case "''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";",
+		"-LRB-", "-RRB-", "-LCB-", "-RCB-":
+		return true
+	}
+	return false
+}
