@@ -148,22 +148,23 @@ func classify(err error, seen map[int]bool) {
 		return
 	}
 	switch u := err.(type) {
+	case *store.WriteError:
 	case interface{ Unwrap() []error }:
 		for _, e := range u.Unwrap() {
 			classify(e, seen)
 		}
 		return
 	case interface{ Unwrap() error }:
-		if inner := u.Unwrap(); inner != nil && !store.IsTemporary(err) {
+		if inner := u.Unwrap(); inner != nil {
 			classify(inner, seen)
 			return
 		}
 	}
 	if store.IsTemporary(err) {
 		seen[ExitTemporary] = true
-		return
+	} else {
+		seen[ExitFailed] = true
 	}
-	seen[ExitFailed] = true
 }
 
 // asLeaf is a type assertion on err itself, not on what it wraps.

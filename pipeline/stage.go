@@ -162,17 +162,3 @@ func (in *Input) Open(name string) (*store.File, error) { return in.open(name) }
 
 // Shards returns the shards of a split in order.
 func (in *Input) Shards(split string) []store.FileEntry { return in.Manifest.Shards(split) }
-
-// A DeadLetter is one record that could not be kept.
-type DeadLetter struct {
-	Corpus string `parquet:"corpus" json:"corpus"`
-	Task   string `parquet:"task" json:"task"`
-	File   string `parquet:"file" json:"file"`
-	N      *int64 `parquet:"n,optional" json:"n"`           // 0-based data row, if known
-	Line   *int64 `parquet:"line,optional" json:"line"`     // 1-based physical line, if the file has lines
-	Offset *int64 `parquet:"offset,optional" json:"offset"` // byte offset of that line or element
-	Field  string `parquet:"field" json:"field"`
-	Where  string `parquet:"where" json:"where"` // JSON path, if any
-	Reason string `parquet:"reason" json:"reason"`
-	Raw    []byte `parquet:"raw" json:"raw"`
-}

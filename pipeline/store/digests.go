@@ -120,12 +120,13 @@ func (d *Digests) rehash(ctx context.Context, path string) (identity, digest, er
 			return after, sum, nil
 		}
 		if try == 2 {
-			return identity{}, digest{}, &fs.PathError{Op: "digest", Path: path, Err: errChanging}
+			return identity{}, digest{}, &fs.PathError{Op: "digest", Path: path, Err: ErrChanging}
 		}
 	}
 }
 
-var errChanging = errors.New("the file keeps changing")
+// ErrChanging says that a file cannot be digested because it is being written.
+var ErrChanging = errors.New("the file keeps changing")
 
 // racy reports whether the file may change again without changing its ctime,
 // because its last change is as young as the clock of its file system is

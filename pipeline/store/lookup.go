@@ -106,6 +106,10 @@ func (s *Store) Plan(ctx context.Context, key Key) (*PlanManifest, error) {
 	return p, err
 }
 
+// ReadPlan returns the committed plan of an output without looking at its
+// files.
+func (s *Store) ReadPlan(key Key) (*PlanManifest, error) { return s.readPlan(key) }
+
 func (s *Store) readPlan(key Key) (*PlanManifest, error) {
 	var p PlanManifest
 	if err := readSealed(s.planPath(key), &p); err != nil {
@@ -173,29 +177,51 @@ func (s *Store) OpenVerified(ctx context.Context, path string, e FileEntry) (*Fi
 		if sum, ok := s.digests.get(id); ok {
 			err = differs(path, e, id.size, sum)
 		} else {
-			err = s.verifyOpen(ctx, f, e, id)
+			id, err = s.verifyOpen(ctx, f, e, id)
 		}
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return &File{ReaderAt: f, Closer: f, Entry: e, Path: path}, nil
+	return &File{ReaderAt: f, Closer: f, Entry: e, Path: path, id: id}, nil
+}
+
+// OpenRaw opens a raw file below root by its entry. If it is no longer what
+// the entry says, the error wraps ErrDamaged.
+func (s *Store) OpenRaw(ctx context.Context, root string, e FileEntry) (*File, error) {
+	return s.OpenVerified(ctx, filepath.Join(root, filepath.FromSlash(e.Name)), e)
+}
+
+// Changed reports whether the open file is no longer what it was when it was
+// opened. It is asked just before the file is closed.
+func (f *File) Changed(ctx context.Context) bool {
+	file, ok := f.ReaderAt.(*os.File)
+	if !ok {
+		return false
+	}
+	id, err := statFile(file)
+	if err != nil || id == f.id {
+		return err != nil
+	}
+	// A touch changes the times and nothing else.
+	sum, err := hashFile(ctx, file)
+	return ctx.Err() == nil && (err != nil || sum != f.Entry.digest())
 }
 
 // verifyOpen digests an open file and remembers the result.
-func (s *Store) verifyOpen(ctx context.Context, f *os.File, e FileEntry, id identity) error {
+func (s *Store) verifyOpen(ctx context.Context, f *os.File, e FileEntry, id identity) (identity, error) {
 	if id.size != e.Bytes {
-		return differs(f.Name(), e, id.size, digest{})
+		return id, differs(f.Name(), e, id.size, digest{})
 	}
 	id, sum, err := s.digests.rehash(ctx, f.Name())
 	if err != nil {
-		return err
+		return id, err
 	}
 	if now, err := statFile(f); err != nil || now != id {
-		return fmt.Errorf("%w: %s: the file was replaced while it was read", ErrDamaged, f.Name())
+		return id, fmt.Errorf("%w: %s: the file was replaced while it was read", ErrDamaged, f.Name())
 	}
-	return differs(f.Name(), e, id.size, sum)
+	return id, differs(f.Name(), e, id.size, sum)
 }
 
 // differs says how a file differs from its entry.

@@ -237,3 +237,10 @@ func (s *Store) writeJSON(path string, v any) error {
 	}
 	return nil
 }
+
+// Prepare creates the store if it is not there yet.
+func (s *Store) Prepare() error { return s.prepare() }
+
+// RandomName returns a name that nobody else has, for files that are in no
+// output.
+func RandomName() string { return randomHex(4) }

@@ -131,3 +131,14 @@ func processStat(pid int) (start uint64, state byte, err error) {
 	start, err = strconv.ParseUint(string(f[19]), 10, 64)
 	return start, f[0][0], err
 }
+
+// ProcessName returns a name for private files of this process, by which
+// ProcessGone tells whether anybody still needs them.
+func ProcessName() string { return self().String() }
+
+// ProcessGone reports whether the process that gave the name ran on this host
+// and is gone.
+func ProcessGone(name string) bool {
+	o, ok := parseOwner(name)
+	return ok && o.vitality() == dead
+}

@@ -99,6 +99,8 @@ type File struct {
 	io.Closer
 	Entry FileEntry
 	Path  string // local path, for readers that map files
+
+	id identity // when it was opened
 }
 
 // Size returns the file's length in bytes.
@@ -112,7 +114,8 @@ type Writer struct {
 
 // Create starts a file. Name is its final name ("vocab.json") or, in a part of
 // a Splitter, the split's name with an extension ("train.parquet"): the engine
-// then numbers the shards of a split in part order. Names are relative, with
+// then numbers the shards of a split in part order. A part's file in a folder
+// ("train2014/1.jpg") is no shard and keeps its name. Names are relative, with
 // forward slashes. Schema is a schema id such as "example/1", or "".
 func (w *Writer) Create(name, schema string) (*OutFile, error) { return w.w.create(name, schema) }
 

@@ -76,35 +76,48 @@ func (s *Store) Verify(ctx context.Context, keys ...Key) ([]Damage, error) {
 			}
 		}
 	}
-	if !all {
-		return v.found, nil
+	if all {
+		err := s.eachPart(func(key Key, path string) error { return v.part(ctx, key) })
+		return v.found, err
 	}
-	err := s.eachPart(func(key Key, path string) error {
-		p, err := s.readPart(key)
-		if errors.Is(err, ErrDamaged) {
-			v.found = append(v.found, Damage{Key: key, Part: true, Path: path, Problem: "manifest", Detail: err.Error()})
-			return nil
-		}
-		if errors.Is(err, ErrMissing) {
-			return nil
-		}
+	for _, key := range keys {
+		p, err := s.readPlan(key)
 		if err != nil {
-			return err
+			continue // a damaged plan is made again
 		}
-		for _, e := range slices.Concat(p.Files, p.Side) {
-			if err := v.file(ctx, s.objectPath(e.SHA256), e, Damage{Key: key, Kind: p.Kind, Part: true}); err != nil {
-				return err
+		for _, e := range p.Parts {
+			if err := v.part(ctx, e.Key); err != nil {
+				return v.found, err
 			}
 		}
-		return nil
-	})
-	return v.found, err
+	}
+	return v.found, nil
 }
 
 type verifier struct {
 	store *Store
 	seen  map[identity]digest
 	found []Damage
+}
+
+// part checks the files of a part, if it is committed.
+func (v *verifier) part(ctx context.Context, key Key) error {
+	p, err := v.store.readPart(key)
+	switch {
+	case errors.Is(err, ErrMissing):
+		return nil
+	case errors.Is(err, ErrDamaged):
+		v.found = append(v.found, Damage{Key: key, Part: true, Path: v.store.partPath(key), Problem: "manifest", Detail: err.Error()})
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, e := range slices.Concat(p.Files, p.Side) {
+		if err := v.file(ctx, v.store.objectPath(e.SHA256), e, Damage{Key: key, Kind: p.Kind, Part: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // file reads one file, unless it did so under another name.
@@ -141,6 +154,18 @@ func (v *verifier) file(ctx context.Context, path string, e FileEntry, d Damage)
 	}
 	v.found = append(v.found, d)
 	return nil
+}
+
+// VerifyFile re-digests one raw file and reports how it differs from its entry.
+func (s *Store) VerifyFile(ctx context.Context, path string, e FileEntry) (d Damage, ok bool, err error) {
+	v := verifier{store: s, seen: make(map[identity]digest)}
+	if err := v.file(ctx, path, e, Damage{}); err != nil {
+		return Damage{}, false, err
+	}
+	if len(v.found) > 0 {
+		return v.found[0], false, nil
+	}
+	return Damage{}, true, nil
 }
 
 // eachPart calls f for each committed part, in the order of keys.
