@@ -130,11 +130,34 @@ func (v *verb) help(f *pflag.FlagSet) string {
 		b.WriteString(s + "\n")
 	}
 	if f.HasFlags() {
-		b.WriteString("\n" + f.FlagUsagesWrapped(100))
+		b.WriteString("\n" + flagText(f))
 	}
 	b.WriteString("\n")
 	for i, s := range v.example {
 		b.WriteString([]string{"example: ", "         "}[min(i, 1)] + s + "\n")
+	}
+	return b.String()
+}
+
+// flagText lists the flags, a line each: name, what stands behind it, meaning.
+func flagText(f *pflag.FlagSet) string {
+	var names, texts []string
+	width := 0
+	f.VisitAll(func(g *pflag.Flag) {
+		value, text := pflag.UnquoteUsage(g)
+		name := "    --" + g.Name
+		if g.Shorthand != "" {
+			name = "-" + g.Shorthand + ", --" + g.Name
+		}
+		if g.Value.Type() != "bool" {
+			name += " " + value
+		}
+		width = max(width, len(name))
+		names, texts = append(names, name), append(texts, text)
+	})
+	var b strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, name, texts[i])
 	}
 	return b.String()
 }

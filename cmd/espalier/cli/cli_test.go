@@ -40,7 +40,7 @@ func TestHelpFitsOneScreen(t *testing.T) {
 			t.Errorf("help of %q has %d lines, want at most %d:\n%s", name, len(lines), most, text)
 		}
 		for _, l := range lines {
-			if utf8.RuneCountInString(l) > 104 {
+			if utf8.RuneCountInString(l) > 100 {
 				t.Errorf("help of %q has a line of %d columns: %s", name, utf8.RuneCountInString(l), l)
 			}
 		}
@@ -77,7 +77,8 @@ func TestFormats(t *testing.T) {
 		{bytesText(0), "0 B"},
 		{bytesText(999), "999 B"},
 		{bytesText(1000), "1.0 kB"},
-		{bytesText(9999), "10 kB"},
+		{bytesText(9949), "9.9 kB"},
+		{bytesText(9950), "10 kB"},
 		{bytesText(999_600), "1.0 MB"},
 		{bytesText(812_000_000), "812 MB"},
 		{bytesText(1 << 62), "4.6 EB"},

@@ -20,7 +20,7 @@ var deadlettersVerb = verb{
 	name:  "deadletters",
 	args:  "DIR",
 	short: "say why rows of an output are missing: reasons, counts and an example of each",
-	long:  []string{"Takes an output's folder or its deadletter.parquet. --rows prints every dead letter as JSON, raw as base64."},
+	long:  []string{"Takes an output's folder or its deadletter.parquet. In --rows, raw is base64."},
 	example: []string{
 		"espalier deadletters out/examples",
 	},

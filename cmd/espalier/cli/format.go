@@ -32,7 +32,7 @@ func bytesText(n int64) string {
 		f /= 1000
 		unit++
 	}
-	if f < 10 {
+	if f < 9.95 {
 		return fmt.Sprintf("%.1f %s", f, units[unit])
 	}
 	return fmt.Sprintf("%.0f %s", f, units[unit])

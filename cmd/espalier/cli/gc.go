@@ -18,15 +18,15 @@ var gcVerb = verb{
 	args:  "JOB.yaml",
 	short: "delete from a job's store what no job needs any more",
 	long: []string{
-		"What job files that used the store name, pinned outputs and what is being read is kept. The rest moves",
-		"to the trash of the store and is deleted there after the grace.",
+		"Kept is what job files that used the store name, what is pinned and what is being read. The rest",
+		"moves to the trash of the store and is deleted there after the grace.",
 	},
 	example: []string{"espalier gc jobs/smoke.yaml --store out/smoke --grace 0 --dry-run"},
 	setup: func(f *pflag.FlagSet) action {
 		var j jobFlags
 		j.add(f)
 		o := store.GCOptions{}
-		f.DurationVar(&o.Grace, "grace", defaultGrace, "how `LONG` the trash keeps things; 0 deletes at once")
+		f.DurationVar(&o.Grace, "grace", defaultGrace, "how `LONG` the trash keeps things (default 72h); 0 deletes at once")
 		f.BoolVar(&o.DryRun, "dry-run", false, "only say what would be done")
 		asJSON := f.Bool("json", false, "print one JSON object an item and one for the whole")
 		return func(ctx context.Context, c *console, args []string) error {

@@ -19,8 +19,8 @@ type jobFlags struct {
 }
 
 func (j *jobFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&j.store, "store", "", "`DIR` of the store (else the job's store:, $ESPALIER_STORE, espalier-store/ beside it)")
-	f.StringArrayVar(&j.set, "set", nil, "override a field: `PATH=VALUE` such as train.steps=30; may be repeated")
+	f.StringVar(&j.store, "store", "", "`DIR` of the store (else store: of the job, $ESPALIER_STORE, or beside it)")
+	f.StringArrayVar(&j.set, "set", nil, "override a field, as in train.steps=30; may be repeated: `PATH=VALUE`")
 }
 
 // load reads the job file; what is wrong with it is a fault of usage.

@@ -31,14 +31,14 @@ var runVerb = verb{
 		f.IntVarP(&r.jobs, "jobs", "j", 0, "stages and parts in flight: `N` (default: the CPUs)")
 		f.IntVar(&r.threads, "threads", 0, "threads of kernels, shared by what is in flight: `N` (default: the CPUs)")
 		f.StringVar(&r.stage, "stage", "", "make stage `S` and what it needs, nothing else")
-		f.IntVar(&r.part, "part", -1, "make part `I` of --stage alone (else the index of a Slurm, Kubernetes or AWS array)")
-		f.IntVar(&r.of, "of", 0, "with --part I: every part whose number leaves I when divided by `N`")
+		f.IntVar(&r.part, "part", -1, "make part `I` of --stage alone (else a Slurm, Kubernetes or AWS array's index)")
+		f.IntVar(&r.of, "of", 0, "with a part I: every part whose number leaves I when divided by `N`")
 		f.StringVar(&r.maxDead, "max-dead", "", "most dead letters of an output: `N|P%` (default: the job's, else 1%)")
 		f.BoolVar(&r.skipRefused, "skip-refused", false, "go on without raw files that cannot be used")
 		f.BoolVar(&r.noWait, "no-wait", false, "exit 75 where another run holds an output, instead of waiting")
 		f.StringVar(&r.report, "report", "", "copy the job's report to `DIR`")
 		f.StringVar(&r.lineage, "lineage", "", "append OpenLineage events to `FILE`")
-		f.StringVar(&r.progress, "progress", "auto", "`HOW` progress is shown: auto, plain, json or none")
+		f.StringVar(&r.progress, "progress", "auto", "`HOW` progress is shown: auto (default), plain, json or none")
 		f.BoolVar(&r.json, "json", false, "print results as JSON, one object a line")
 		return func(ctx context.Context, c *console, args []string) error {
 			if err := want(args, 1, 1, "one job file"); err != nil {

@@ -44,7 +44,7 @@ var verifyVerb = verb{
 				}
 			}
 			if len(damaged) > 0 {
-				return fmt.Errorf("%d files are damaged or missing", len(damaged))
+				return fmt.Errorf("damaged or missing: %d files", len(damaged))
 			}
 			if *asJSON {
 				return nil

@@ -1,0 +1,123 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"espalier/pipeline"
+	"espalier/pipeline/store"
+)
+
+// partialSuffix is added to the name of an output for the folder in which work
+// on it lies.
+const partialSuffix = ".partial"
+
+// A Direct makes the output of one stage in a folder of its own, without a job:
+// the same stage, the same bytes. What is done lies in the folder Out.partial,
+// a store, from which a killed call goes on.
+type Direct struct {
+	Graph   pipeline.Graph
+	Stage   string // of the graph, whose output is wanted
+	Out     string
+	Replace bool // an output of the same kind that stands at Out may go
+}
+
+// Run makes the output, unless Out holds it already, and returns its manifest
+// and whether it was there.
+func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest, cached bool, err error) {
+	out := filepath.Clean(d.Out)
+	partial := out + partialSuffix
+	if o.Store, err = store.Open(partial); err != nil {
+		return nil, false, err
+	}
+	o.Stage = d.Stage
+	old, err := d.standing(out)
+	if err != nil {
+		return nil, false, err
+	}
+	if old != nil {
+		key, err := d.key(ctx, o)
+		if err != nil {
+			return nil, false, err
+		}
+		if old.Key == key {
+			return old, true, os.RemoveAll(partial)
+		}
+		if !d.Replace {
+			return nil, false, &pipeline.UsageError{Msg: fmt.Sprintf("%s holds another output; --replace puts the new one in its place", d.Out)}
+		}
+	}
+	res, err := pipeline.Run(ctx, d.Graph, o)
+	if err != nil {
+		return nil, false, err
+	}
+	n := res.Node(d.Stage)
+	if n == nil || n.Manifest == nil {
+		return nil, false, fmt.Errorf("%s: no output", d.Stage)
+	}
+	if err := d.publish(ctx, o.Store, n.Manifest.Key, out, partial, old != nil); err != nil {
+		return nil, false, err
+	}
+	return n.Manifest, false, nil
+}
+
+// standing returns the manifest of what is at out, nil if that is nothing.
+func (d *Direct) standing(out string) (*store.Manifest, error) {
+	entries, err := os.ReadDir(out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, &pipeline.UsageError{Msg: fmt.Sprintf("%s: %v", d.Out, err)}
+	case len(entries) == 0:
+		return nil, os.Remove(out)
+	}
+	m, err := store.ReadManifest(out)
+	if err != nil {
+		return nil, &pipeline.UsageError{Msg: fmt.Sprintf("%s is not empty and holds no output: %v", d.Out, err)}
+	}
+	for _, n := range d.Graph.Nodes {
+		if n.Name == d.Stage && n.Stage.Kind() != m.Kind {
+			return nil, &pipeline.UsageError{Msg: fmt.Sprintf("%s holds an output of %s, not of %s", d.Out, m.Kind, n.Stage.Kind())}
+		}
+	}
+	return m, nil
+}
+
+func (d *Direct) key(ctx context.Context, o pipeline.Options) (store.Key, error) {
+	planned, err := pipeline.Status(ctx, d.Graph, o)
+	for _, p := range planned {
+		if p.Stage == d.Stage {
+			return p.Key, err
+		}
+	}
+	return "", err
+}
+
+// publish moves an output of the partial store to out and removes the store.
+// A kill leaves either what was at out, or nothing there and the store.
+func (d *Direct) publish(ctx context.Context, s *store.Store, key store.Key, out, partial string, replace bool) error {
+	fresh := out + ".new" + partialSuffix
+	gone := out + ".old" + partialSuffix
+	for _, dir := range []string{fresh, gone} {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	if err := s.Export(ctx, key, fresh, false); err != nil {
+		return err
+	}
+	if replace {
+		if err := os.Rename(out, gone); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(fresh, out); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(gone), os.RemoveAll(partial))
+}
