@@ -13,15 +13,21 @@ import (
 	"unicode/utf8"
 )
 
-// A Tensor is an array to be written: F32 if Floats is set, else I64.
+// A Tensor is an array to be written: as Raw if that is set, else F32 if Floats
+// is set, else I64.
 type Tensor struct {
 	Name   string
 	Shape  []int
 	Floats func(dst []float32) error // fills dst, which has the shape's size
 	Ints   []int64
+	Raw    func() ([]byte, error) // little-endian elements of type DType
+	DType  DType
 }
 
 func (t *Tensor) dtype() DType {
+	if t.Raw != nil {
+		return t.DType
+	}
 	if t.Floats != nil {
 		return F32
 	}
@@ -65,6 +71,19 @@ func Write(w io.Writer, tensors []Tensor, meta map[string]string) error {
 	for i := range ts {
 		t := &ts[i]
 		n := t.size()
+		if t.Raw != nil {
+			raw, err := t.Raw()
+			if err == nil && len(raw) != n*int(t.DType.bytes()) {
+				err = fmt.Errorf("%d bytes for shape %v of %s", len(raw), t.Shape, t.DType)
+			}
+			if err != nil {
+				return fmt.Errorf("tensor %q: %w", t.Name, err)
+			}
+			if _, err := w.Write(raw); err != nil {
+				return err
+			}
+			continue
+		}
 		buf = slices.Grow(buf[:0], n*int(t.dtype().bytes()))
 		if t.Floats != nil {
 			floats = slices.Grow(floats[:0], n)[:n]
@@ -127,7 +146,7 @@ func header(ts []Tensor, meta map[string]string) ([]byte, error) {
 			return nil, fmt.Errorf("ckpt: tensor name %q", t.Name)
 		case i > 0 && t.Name == ts[i-1].Name:
 			return nil, fmt.Errorf("ckpt: tensor %q twice", t.Name)
-		case t.Floats == nil && len(t.Ints) != t.size():
+		case t.Raw == nil && t.Floats == nil && len(t.Ints) != t.size():
 			return nil, fmt.Errorf("ckpt: tensor %q: %d values for shape %v", t.Name, len(t.Ints), t.Shape)
 		}
 		end := at + int64(t.size())*t.dtype().bytes()
