@@ -21,7 +21,7 @@ var catVerb = verb{
 	args:  "PATH...",
 	short: "print the rows of Parquet and Arrow files or output folders as JSON lines",
 	long: []string{
-		"Of a folder the data shards are read in the order of its manifest, else by name; dead letters are not.",
+		"Of a folder, data shards are read in the order of its manifest, else by name; dead letters are not.",
 		"Nulls are null, NaN and infinities are strings, binary is base64, times are RFC 3339.",
 	},
 	example: []string{"espalier cat out/examples --limit 5 --columns id,references"},
