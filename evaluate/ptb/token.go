@@ -163,9 +163,9 @@ func joins(rs []rune, j int) bool {
 		return true
 	case r == '.' || r == '_':
 		return j > 0 && j+1 < len(rs) && unicode.IsDigit(rs[j-1]) == unicode.IsDigit(rs[j+1])
-	case r == '-':
+	case r == '-' || r == '\'' || r == '\u2019':
 		return j > 0 && j+1 < len(rs) && !unicode.IsDigit(rs[j-1]) && !unicode.IsDigit(rs[j+1])
 	default:
-		return strings.ContainsRune("'\u00ad\u2010\u2011\u2019", r)
+		return r == '\u00ad' || r == '\u2010' || r == '\u2011'
 	}
 }

@@ -1,0 +1,142 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+)
+
+// A Difference compares two systems on the same examples.
+type Difference struct {
+	Observed  float64 // score of the first less that of the second
+	Low, High float64 // 95 % bootstrap interval of the difference; 0 from Randomise
+	P         float64 // two-sided
+}
+
+var errUnpaired = errors.New("stats: the systems were not scored on the same number of examples")
+
+func paired(a, b *Matrix) (int, error) {
+	if a.Rows() != b.Rows() || a.Width != b.Width {
+		return 0, errUnpaired
+	}
+	if a.Rows() == 0 {
+		return 0, errors.New("stats: no examples to compare")
+	}
+	return a.Rows(), nil
+}
+
+func sums(m *Matrix) []float64 {
+	s := make([]float64, m.Width)
+	for i := range m.Rows() {
+		for j, v := range m.Row(i) {
+			s[j] += v
+		}
+	}
+	return s
+}
+
+func observed(a, b *Matrix, total Total, scores int) ([]float64, []float64) {
+	x, y := make([]float64, scores), make([]float64, scores)
+	total(sums(a), x)
+	total(sums(b), y)
+	return x, y
+}
+
+// Bootstrapped compares two systems by paired bootstrap: both are scored on
+// the same n resamples; the p-value is the share of resamples whose difference,
+// less the mean of all differences, is larger in size than the observed one,
+// with one added above and below (the convention of multeval and sacrebleu).
+func Bootstrapped(ctx context.Context, a, b *Matrix, total Total, scores, n int, seed uint64, workers int) ([]Difference, error) {
+	if _, err := paired(a, b); err != nil {
+		return nil, err
+	}
+	x, err := Bootstrap(ctx, a, total, scores, n, seed, workers)
+	if err != nil {
+		return nil, err
+	}
+	y, err := Bootstrap(ctx, b, total, scores, n, seed, workers)
+	if err != nil {
+		return nil, err
+	}
+	xs, ys := observed(a, b, total, scores)
+	out := make([]Difference, scores)
+	for k := range out {
+		d := make([]float64, n)
+		mean := 0.0
+		for i := range d {
+			d[i] = x[i][k] - y[i][k]
+			mean += math.Abs(d[i])
+		}
+		mean /= float64(n)
+		out[k].Observed = xs[k] - ys[k]
+		c := 0
+		for _, v := range d {
+			if math.Abs(v)-mean > math.Abs(out[k].Observed) {
+				c++
+			}
+		}
+		out[k].P = float64(c+1) / float64(n+1)
+		slices.Sort(d)
+		cut := n / 40
+		out[k].Low, out[k].High = d[cut], d[n-1-cut]
+	}
+	return out, nil
+}
+
+// Randomise compares two systems by approximate randomisation: in each of n
+// trials the two systems' outputs are swapped with probability 1/2, example by
+// example; the p-value is the share of trials whose difference is larger in
+// size than the observed one, with one added above and below.
+func Randomise(ctx context.Context, a, b *Matrix, total Total, scores, n int, seed uint64, workers int) ([]Difference, error) {
+	rows, err := paired(a, b)
+	if err != nil {
+		return nil, err
+	}
+	xs, ys := observed(a, b, total, scores)
+	diffs := make([][]float64, n)
+	err = each(ctx, n, workers, func() func(int) {
+		x, y := make([]float64, a.Width), make([]float64, a.Width)
+		sx, sy := make([]float64, scores), make([]float64, scores)
+		return func(t int) {
+			clear(x)
+			clear(y)
+			var word uint64
+			for i := range rows {
+				if i%64 == 0 {
+					word = random(seed, t, i/64)
+				}
+				p, q := a.Row(i), b.Row(i)
+				if word>>(i%64)&1 == 1 {
+					p, q = q, p
+				}
+				for j := range p {
+					x[j] += p[j]
+					y[j] += q[j]
+				}
+			}
+			total(x, sx)
+			total(y, sy)
+			d := make([]float64, scores)
+			for k := range d {
+				d[k] = sx[k] - sy[k]
+			}
+			diffs[t] = d
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Difference, scores)
+	for k := range out {
+		out[k].Observed = xs[k] - ys[k]
+		c := 0
+		for _, d := range diffs {
+			if math.Abs(d[k]) > math.Abs(out[k].Observed) {
+				c++
+			}
+		}
+		out[k].P = float64(c+1) / float64(n+1)
+	}
+	return out, nil
+}
