@@ -82,8 +82,20 @@ type layer struct {
 // New returns a model on dev whose initial parameters are functions of the
 // seed.
 func New(dev op.Device, c Config, seed uint64) (*Model, error) {
-	if err := c.Check(); err != nil {
+	m, err := declare(dev, c, seed)
+	if err != nil {
 		return nil, fmt.Errorf("ort: %w", err)
+	}
+	m.params.Alloc()
+	m.places = dev.Keep(tensor.Float32, m.config.MaxLen, m.config.Width)
+	dev.Write(m.places, sinusoids(m.config.MaxLen, m.config.Width))
+	return m, dev.Err()
+}
+
+// declare returns a model whose parameters have no memory yet.
+func declare(dev op.Device, c Config, seed uint64) (*Model, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
 	ps := nn.NewParams(dev, seed)
 	d := c.Width
@@ -118,10 +130,7 @@ func New(dev op.Device, c Config, seed uint64) (*Model, error) {
 	m.decoder.norm = nn.NewNorm(ps, "decoder.norm", d, normKind)
 	m.token = ps.New("token.weight", nn.Xavier(c.Vocab, d), c.Vocab, d)
 	m.output = nn.NewLinear(ps, "output", d, c.Vocab)
-	ps.Alloc()
-	m.places = dev.Keep(tensor.Float32, c.MaxLen, d)
-	dev.Write(m.places, sinusoids(c.MaxLen, d))
-	return m, dev.Err()
+	return m, nil
 }
 
 // sinusoids returns positions [n, d]: sines in even, cosines in odd columns

@@ -39,6 +39,7 @@ type keyValue struct{ k, v tensor.Tensor }
 type cache struct {
 	keyValue
 	past *past
+	uses int // in a step
 }
 
 // A past says which slots the rows of the batch see, so that reordering the
@@ -115,7 +116,7 @@ func (m *Model) Stepper(im *Images, rows int, legacy bool) (*Stepper, error) {
 			break
 		}
 		slots := im.N * rows * m.config.MaxLen * n
-		c := cache{past: common}
+		c := cache{past: common, uses: n}
 		if legacy {
 			c.past = &past{}
 		}
@@ -167,6 +168,9 @@ func (s *Stepper) Step(source, token []int32) ([]float32, error) {
 			return nil, fmt.Errorf("ort: row %d: token %d, want 0 to %d", r, id, m.config.Vocab-1)
 		}
 	}
+	if c := &s.caches[0]; c.past.used+n*c.uses > c.k.Shape[0] {
+		return nil, fmt.Errorf("ort: more rows than the stepper was made for")
+	}
 	t.Begin(grad.Step{})
 	if err := s.reorder(source); err != nil {
 		return nil, err
@@ -186,9 +190,6 @@ func (s *Stepper) Step(source, token []int32) ([]float32, error) {
 		c := &s.caches[j]
 		if s.legacy || i == 0 {
 			slot = c.past.advance(n)
-			if c.past.used > c.k.Shape[0] {
-				return nil, fmt.Errorf("ort: more rows than the stepper was made for")
-			}
 			seen = t.Ints(c.past.seen, n, c.past.keys)
 		}
 		q, k, v := l.self.Project(t, l.selfNorm.Apply(t, x))
