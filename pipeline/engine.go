@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -297,14 +298,20 @@ func (e *engine) unit(n *node, threads int, f func(env Env) error) (err error) {
 	return f(Env{Threads: threads, MemoryBytes: e.o.Memory, Scratch: scratch, Numerics: e.o.Numerics})
 }
 
-// scratch makes a private folder, named after this process so that a later
-// run removes it if this one is killed.
+// scratch makes a private folder, below one that is named after this process
+// so that a later run removes it if this one is killed.
 func (e *engine) scratch() (string, error) {
 	parent := filepath.Join(e.scratchRoot(), store.ProcessName())
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return "", err
+	for {
+		if err := os.MkdirAll(parent, 0o700); err != nil {
+			return "", err
+		}
+		dir, err := os.MkdirTemp(parent, "")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return dir, err
+		}
+		// Another run of this process removed the empty parent just now.
 	}
-	return os.MkdirTemp(parent, "")
 }
 
 func (e *engine) scratchRoot() string {

@@ -180,14 +180,19 @@ func (s *Store) tempDir() (string, error) {
 		return "", err
 	}
 	parent := filepath.Join(s.dir, "work", "tmp", self().String())
-	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return "", writeErr("create", parent, err)
+	for try := 0; ; try++ {
+		if err := os.MkdirAll(parent, 0o777); err != nil {
+			return "", writeErr("create", parent, err)
+		}
+		dir := filepath.Join(parent, fmt.Sprintf("%d-%s", s.seq.Add(1), randomHex(4)))
+		switch err := os.Mkdir(dir, 0o777); {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrNotExist), try == 100:
+			return "", writeErr("create", dir, err)
+		}
+		// The last of this process's folders went just now, and with it the parent.
 	}
-	dir := filepath.Join(parent, fmt.Sprintf("%d-%s", s.seq.Add(1), randomHex(4)))
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		return "", writeErr("create", dir, err)
-	}
-	return dir, nil
 }
 
 // dropTemp removes a folder made by tempDir, and the process's own if it was
