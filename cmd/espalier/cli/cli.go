@@ -43,7 +43,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Jobs", []verb{runVerb, planVerb, statusVerb, logVerb, showVerb, verifyVerb, gcVerb, reportVerb, exportVerb}},
-		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, doctorVerb, versionVerb}},
+		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, methodsVerb, benchVerb, doctorVerb, versionVerb}},
 	}
 }
 

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -17,66 +14,73 @@ import (
 
 var weightsVerb = verb{
 	name:  "weights",
-	args:  "inspect FILE",
-	short: "list the tensors of a safetensors file or checkpoint: shapes, types, totals, digest",
-	long:  []string{"Takes inspect and a .safetensors file, or a checkpoint's folder."},
+	args:  "inspect|convert FILE",
+	short: "list the tensors of weights, or write them as one safetensors file",
+	long: []string{
+		"Reads safetensors, PyTorch and TorchScript files (never running what they hold), the index of a",
+		"sharded checkpoint, or the folder of a published model.",
+	},
 	example: []string{
 		"espalier weights inspect model.safetensors",
+		"espalier weights convert pytorch_model.bin --out model.safetensors --dtype F16",
 	},
 	setup: func(f *pflag.FlagSet) action {
-		asJSON := f.Bool("json", false, "print one JSON object a tensor and one for the file")
-		return func(ctx context.Context, c *console, args []string) error {
-			if len(args) > 0 && args[0] != "inspect" {
-				return usagef("no command %s; takes inspect FILE, which lists the tensors of a safetensors file", args[0])
-			}
-			if err := want(args, 2, 2, "inspect and one file"); err != nil {
+		out := f.String("out", "", "convert: `FILE` to write")
+		dtype := f.String("dtype", "", "convert: type of floating-point tensors, `F32`, F16 or BF16 (default: as they are)")
+		asJSON := f.Bool("json", false, "inspect: print one JSON object a tensor and one for the whole")
+		return func(_ context.Context, c *console, args []string) error {
+			if err := want(args, 2, 2, "inspect or convert, and one file"); err != nil {
 				return err
 			}
-			path := args[1]
-			if info, err := os.Stat(path); err != nil {
-				return usagef("%v", err)
-			} else if info.IsDir() {
-				path = filepath.Join(path, ckpt.WeightsFile)
+			if args[0] != "inspect" && args[0] != "convert" {
+				return usagef("no command %s; want inspect or convert", args[0])
 			}
-			return inspectWeights(ctx, c, path, *asJSON)
+			if args[0] == "convert" && *out == "" {
+				return usagef("convert needs --out FILE")
+			}
+			if err := oneOf("dtype", *dtype, "", "F32", "F16", "BF16"); err != nil {
+				return err
+			}
+			w, err := ckpt.OpenWeights(args[1])
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			if args[0] == "convert" {
+				return ckpt.Convert(w, *out, ckpt.DType(*dtype))
+			}
+			l, err := ckpt.Inspect(w)
+			if err != nil {
+				return err
+			}
+			return printWeights(c, args[1], l, *asJSON)
 		}
 	},
 }
 
-func inspectWeights(ctx context.Context, c *console, path string, asJSON bool) error {
-	w, err := ckpt.OpenFile(path)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	var total int64
-	t := newTable("tensor", "type", "shape", " elements")
-	for _, name := range w.Names() {
-		info, _ := w.Info(name)
-		total += int64(info.Len)
-		if asJSON {
-			shape := info.Shape
-			if shape == nil {
-				shape = []int{}
-			}
-			if err := c.json(map[string]any{"tensor": name, "dtype": info.DType, "shape": shape, "elements": info.Len}); err != nil {
+func printWeights(c *console, name string, l *ckpt.Listing, asJSON bool) error {
+	if asJSON {
+		for _, t := range l.Tensors {
+			if err := c.json(t); err != nil {
 				return err
 			}
-			continue
 		}
-		t.add(name, string(info.DType), shapeText(info.Shape), count(int64(info.Len), true))
+		return c.json(map[string]any{
+			"file": name, "tensors": len(l.Tensors), "values": l.Values, "bytes": l.Bytes, "by_type": l.ByType, "digest": l.Digest,
+		})
 	}
-	size, digest, err := digestFile(ctx, path)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return c.json(map[string]any{"file": path, "tensors": len(w.Names()), "elements": total, "bytes": size, "sha256": digest})
+	t := newTable("tensor", "type", "shape", "sha256")
+	for _, x := range l.Tensors {
+		t.add(x.Name, string(x.DType), shapeText(x.Shape), short(x.SHA256))
 	}
 	if err := t.write(c.out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "%d tensors, %d elements, %s, sha256 %s\n", len(w.Names()), total, bytesText(size), digest)
+	var types []string
+	for _, d := range slices.Sorted(maps.Keys(l.ByType)) {
+		types = append(types, fmt.Sprintf("%d %s", l.ByType[d], d))
+	}
+	_, err := fmt.Fprintf(c.out, "%d tensors, %s, %s, digest %s\n", len(l.Tensors), strings.Join(types, " + "), bytesText(l.Bytes), l.Digest)
 	return err
 }
 
@@ -89,30 +93,4 @@ func shapeText(shape []int) string {
 		parts[i] = fmt.Sprint(n)
 	}
 	return strings.Join(parts, "x")
-}
-
-// digestFile reads a file and returns its length and SHA-256.
-func digestFile(ctx context.Context, path string) (int64, string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	buf := make([]byte, 1<<20)
-	var size int64
-	for {
-		n, err := f.Read(buf)
-		h.Write(buf[:n])
-		size += int64(n)
-		if err == io.EOF {
-			return size, hex.EncodeToString(h.Sum(nil)), nil
-		}
-		if err != nil {
-			return 0, "", err
-		}
-		if ctx.Err() != nil {
-			return 0, "", ctx.Err()
-		}
-	}
 }
