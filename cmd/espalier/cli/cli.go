@@ -43,6 +43,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Jobs", []verb{runVerb, planVerb, statusVerb, logVerb, showVerb, verifyVerb, gcVerb, reportVerb, exportVerb}},
+		{"One stage on files", []verb{tokenizeVerb, featuresVerb}},
 		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, methodsVerb, benchVerb, doctorVerb, versionVerb}},
 	}
 }
