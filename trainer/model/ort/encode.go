@@ -59,7 +59,7 @@ func (m *Model) check(im *Images) error {
 type Memory struct {
 	Value grad.Var
 	Mask  tensor.Tensor
-	mask  []float32 // on the host, nil if all is real
+	mask  []float32 // the same on the host, valid until the next Encode; nil if all is real
 }
 
 // Encode runs the encoder.
@@ -105,21 +105,21 @@ func (m *Model) embed(t *grad.Tape, im *Images) (grad.Var, Memory) {
 		return x, Memory{}
 	}
 	s := &m.scratch
-	s.feats, s.cells, s.mask = s.feats[:0], s.cells[:0], s.mask[:0]
+	s.feats, s.cells, s.real = s.feats[:0], s.cells[:0], s.real[:0]
 	for i, n := range im.Counts {
 		s.feats = append(s.feats, im.Feats[i*im.Cells*f:][:n*f]...)
 		for c := range im.Cells {
 			if c < n {
-				s.cells, s.mask = append(s.cells, int32(len(s.feats)/f-n+c)), append(s.mask, 1)
+				s.cells, s.real = append(s.cells, int32(len(s.feats)/f-n+c)), append(s.real, 1)
 			} else {
-				s.cells, s.mask = append(s.cells, -1), append(s.mask, 0)
+				s.cells, s.real = append(s.cells, -1), append(s.real, 0)
 			}
 		}
 	}
 	x := m.feature.Apply(t, t.Floats(s.feats, real, f), out)
 	x = t.Gather(x, t.Ints(s.cells, im.N, im.Cells), 1)
 	m.show("feature", 0, x)
-	mem := Memory{Mask: t.Value(t.Floats(s.mask, im.N, im.Cells)), mask: slices.Clone(s.mask)}
+	mem := Memory{Mask: t.Value(t.Floats(s.real, im.N, im.Cells)), mask: s.real}
 	return t.View(x, im.N, im.Cells, d), mem
 }
 

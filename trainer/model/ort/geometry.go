@@ -24,21 +24,24 @@ var frequencies = func() (f [waves]float64) {
 // distances of the centres over i's size, and of the ratios of the sizes.
 func positions(dst []float64, boxes []float32) {
 	n := len(boxes) / 4
-	type box struct{ x, y, w, h float64 }
-	b := make([]box, n)
-	for i := range b {
-		x1, y1, x2, y2 := float64(boxes[4*i]), float64(boxes[4*i+1]), float64(boxes[4*i+2]), float64(boxes[4*i+3])
-		b[i] = box{(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1 + 1, y2 - y1 + 1}
-	}
 	for i := range n {
+		a := boxAt(boxes, i)
 		for j := range n {
-			p := dst[4*(i*n+j):][:4]
-			p[0] = math.Log(max(math.Abs(b[i].x-b[j].x)/b[i].w, leastGap))
-			p[1] = math.Log(max(math.Abs(b[i].y-b[j].y)/b[i].h, leastGap))
-			p[2] = math.Log(b[i].w / b[j].w)
-			p[3] = math.Log(b[i].h / b[j].h)
+			b, p := boxAt(boxes, j), dst[4*(i*n+j):][:4]
+			p[0] = math.Log(max(math.Abs(a.x-b.x)/a.w, leastGap))
+			p[1] = math.Log(max(math.Abs(a.y-b.y)/a.h, leastGap))
+			p[2] = math.Log(a.w / b.w)
+			p[3] = math.Log(a.h / b.h)
 		}
 	}
+}
+
+// A box is its centre and its size plus one.
+type box struct{ x, y, w, h float64 }
+
+func boxAt(boxes []float32, i int) box {
+	x1, y1, x2, y2 := float64(boxes[4*i]), float64(boxes[4*i+1]), float64(boxes[4*i+2]), float64(boxes[4*i+3])
+	return box{(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1 + 1, y2 - y1 + 1}
 }
 
 // relate fills dst [n, n, 64] with the sines and then the cosines of the

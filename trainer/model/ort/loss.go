@@ -134,7 +134,7 @@ func (m *Model) loss(t *grad.Tape, mem Memory, ids []int32, rows, width int, hid
 // is before it; PAD is hidden from the others if hidePad.
 func (m *Model) decode(t *grad.Tape, mem Memory, ids []int32, rows, width int, hidePad bool) grad.Var {
 	x := t.Gather(m.token.Var(t), t.Ints(ids, rows, width), m.tokenScale())
-	x = t.Add(x, t.Leaf(m.places.Slice(0, width), tensor.Tensor{}))
+	x = t.Add(x, t.Leaf(m.prefix[width], tensor.Tensor{}))
 	x = t.Dropout(x, m.drop(t, atToken, 0))
 	var mask tensor.Tensor
 	if hidePad {

@@ -42,6 +42,7 @@ type Model struct {
 	token   *nn.Param
 	output  *nn.Linear
 	places  tensor.Tensor                               // [MaxLen, d], sinusoids
+	prefix  []tensor.Tensor                             // the first rows of places, as many as the index says
 	grids   map[[2]int]tensor.Tensor                    // relational embeddings of grids
 	trace   func(name string, position int, v grad.Var) // for tests, may be nil
 
@@ -50,11 +51,11 @@ type Model struct {
 
 // scratch is host memory that is used again in each step.
 type scratch struct {
-	ids, rows, targets, cells []int32
-	feats, mask, weights      []float32
-	relation                  []float32
-	pairs                     []float64
-	layers                    []grad.Var
+	ids, rows, targets, cells  []int32
+	feats, mask, real, weights []float32
+	relation                   []float32
+	pairs                      []float64
+	layers                     []grad.Var
 }
 
 // vars returns n zero Vars.
@@ -89,6 +90,9 @@ func New(dev op.Device, c Config, seed uint64) (*Model, error) {
 	m.params.Alloc()
 	m.places = dev.Keep(tensor.Float32, m.config.MaxLen, m.config.Width)
 	dev.Write(m.places, sinusoids(m.config.MaxLen, m.config.Width))
+	for n := range m.config.MaxLen + 1 {
+		m.prefix = append(m.prefix, m.places.Slice(0, n))
+	}
 	return m, dev.Err()
 }
 

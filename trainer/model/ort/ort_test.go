@@ -13,6 +13,7 @@ import (
 	"espalier/trainer/decode"
 	"espalier/trainer/grad"
 	"espalier/trainer/nn"
+	"espalier/trainer/op/optest"
 	"espalier/trainer/optim"
 )
 
@@ -295,6 +296,37 @@ func TestCrossEntropyLearns(t *testing.T) {
 	}
 	if !slices.Equal(out[1][0].Tokens, []int32{5, 12}) || !slices.Equal(out[2][0].Tokens, []int32{6, 7, 8, 9, 12}) || out[0][0].Tokens[0] != 1 {
 		t.Errorf("captions %v %v %v", out[0][0].Tokens, out[1][0].Tokens, out[2][0].Tokens)
+	}
+}
+
+// A step of training allocates nothing besides what the device does.
+func TestStepAllocatesNothing(t *testing.T) {
+	dev := optest.NewIdle()
+	m, err := New(dev, small(func(c *Config) { c.Drop, c.DropSource, c.EncoderMap = nil, nil, []int{0, 0, 1} }), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := noise(1)
+	rs, gs := regions(&s), grids(&s)
+	adam := optim.NewAdam(m.Params(), optim.AdamConfig{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, ClipNorm: 1})
+	tp := grad.New(dev)
+	step := func() {
+		for _, b := range []*Batch{rs, gs} {
+			m.Params().ZeroGrads()
+			tp.Begin(grad.Step{Grad: true, Drop: true, Number: uint64(adam.Step())})
+			l, _, err := m.Loss(tp, b, 0.1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tp.Backward(l)
+			adam.Update(1e-3)
+		}
+	}
+	for range 3 {
+		step()
+	}
+	if got := testing.AllocsPerRun(10, step); got != 0 {
+		t.Errorf("two steps allocate %.1f times", got)
 	}
 }
 

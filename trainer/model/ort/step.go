@@ -2,6 +2,7 @@ package ort
 
 import (
 	"fmt"
+	"slices"
 
 	"espalier/trainer/decode"
 	"espalier/trainer/grad"
@@ -92,7 +93,7 @@ func (m *Model) Stepper(im *Images, rows int, legacy bool) (*Stepper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mask = mem.mask
+	s.mask = slices.Clone(mem.mask)
 	for i := range m.decoder.layers {
 		k, v := m.decoder.layers[i].cross.Keys(t, mem.Value)
 		var kept keyValue
