@@ -48,6 +48,9 @@ func (d *diary) lines(t testing.TB) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(text) == 0 {
+		return nil
+	}
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
@@ -70,7 +73,7 @@ type split struct {
 	Refuse string `yaml:"refuse" json:"refuse"` // a line that makes its file unusable
 
 	diary *diary
-	pause time.Duration                          // between lines
+	pause time.Duration                           // between lines
 	hook  func(ctx context.Context, p Part) error // before a part
 }
 
@@ -298,7 +301,7 @@ func (*join) Kind() string { return "test/join" }
 func (*join) Version() int { return 1 }
 
 func (j *join) Run(ctx context.Context, t *Task, p Part) error {
-	j.diary.write("join")
+	j.diary.write("join %v", j.Upper)
 	if j.began != nil {
 		close(j.began)
 	}

@@ -47,7 +47,15 @@ func (e *engine) make(ctx context.Context, n *node) error {
 			return err
 		}
 	}
-	return e.build(ctx, n, damage)
+	err = e.build(ctx, n, damage)
+	if err != nil && ctx.Err() == nil && n.manifest == nil {
+		// A runner that did not honour the lock may have published meanwhile
+		// and taken away what this one needed.
+		if m, _, lerr := e.lookup(ctx, n); lerr == nil && m != nil {
+			return e.adopt(n, m, nil)
+		}
+	}
+	return err
 }
 
 // build makes an output that is not there.
@@ -148,8 +156,8 @@ func (e *engine) makeFiles(n *node) error {
 func (e *engine) lock(ctx context.Context, n *node, key store.Key, what string, look func() (*store.Manifest, error)) (lock *store.Lock, found *store.Manifest, err error) {
 	waiting := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		lock, holder, err := e.s.TryLock(key, what, func() string { return progressText(n) })
-		if err != nil || lock != nil {
+		lock, holder, err := e.tryLock(key, what, func() string { return progressText(n) })
+		if err != nil || holder == nil {
 			if waiting && err == nil {
 				e.set(n, Running, "", nil)
 			}
@@ -173,6 +181,14 @@ func (e *engine) lock(ctx context.Context, n *node, key store.Key, what string, 
 			return nil, found, err
 		}
 	}
+}
+
+// tryLock is Store.TryLock, for engines that honour locks.
+func (e *engine) tryLock(key store.Key, what string, progress func() string) (*store.Lock, *store.Holder, error) {
+	if e.o.ignoreLocks {
+		return nil, nil, nil
+	}
+	return e.s.TryLock(key, what, progress)
 }
 
 func progressText(n *node) string {

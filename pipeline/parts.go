@@ -116,11 +116,11 @@ func (e *engine) makePart(ctx context.Context, n *node, plan *store.PlanManifest
 		return nil, false, err
 	}
 	defer done()
-	lock, holder, err := e.s.TryLock(key, partName(n, i), nil)
+	lock, holder, err := e.tryLock(key, partName(n, i), nil)
 	if err != nil {
 		return nil, false, err
 	}
-	if lock == nil {
+	if holder != nil {
 		if e.o.NoWait {
 			return nil, false, &TemporaryError{fmt.Errorf("%s is making it", holder)}
 		}

@@ -41,6 +41,8 @@ type Options struct {
 	Events func(Event)      // called for each change of state, one call at a time; may be nil
 	Log    *slog.Logger     // nil discards
 	Now    func() time.Time // clock of the run log; nil means time.Now
+
+	ignoreLocks bool // in tests: no correctness rests on them
 }
 
 // A State is what is known of a node.

@@ -160,13 +160,8 @@ func (r *recorder) close() {
 	}
 	r.file.Close()
 	r.file = nil
-	tmp := filepath.Join(r.e.s.RunsDir(), "."+r.run+".tmp")
-	err := writeLog(tmp, r.rows)
-	if err == nil {
-		err = os.Rename(tmp, r.path(".parquet"))
-	}
+	err := r.e.s.ReplaceFile(r.path(".parquet"), func(tmp string) error { return writeLog(tmp, r.rows) })
 	if err != nil {
-		os.Remove(tmp)
 		r.e.log.Debug("run log not written as a table", "error", err)
 	}
 }

@@ -69,23 +69,30 @@ func (s *Store) SaveCheckpoint(key Key, step int64, save func(dir string) error)
 		return err
 	}
 	to := filepath.Join(parent, stepName(step))
-	if err := os.Rename(tmp, to); err != nil {
-		if !errors.Is(err, fs.ErrExist) && !isNotEmpty(err) {
+	for try := 0; ; try++ {
+		err := os.Rename(tmp, to)
+		if err == nil {
+			break
+		}
+		switch {
+		case try == 10:
 			return writeErr("rename", to, err)
-		}
-		// Another runner of the same stage saved this step: its bytes are
-		// the same. If they are damaged, ours take their place.
-		if checkCheckpoint(to) == nil {
-			return nil
-		}
-		if err := s.trash(to); err != nil {
-			return err
-		}
-		if err := os.Rename(tmp, to); err != nil && !isNotEmpty(err) {
+		case errors.Is(err, fs.ErrNotExist):
+			// Another runner of the same stage published, and dropped the states.
+			if err := mkdir(parent); err != nil {
+				return err
+			}
+		case !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY):
 			return writeErr("rename", to, err)
+		case checkCheckpoint(to) == nil:
+			return nil // another runner saved this step: its bytes are the same
+		default:
+			if err := s.trash(to); err != nil {
+				return err
+			}
 		}
 	}
-	if err := syncDir(parent); err != nil {
+	if err := syncDir(parent); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return writeErr("sync", parent, err)
 	}
 	steps, err := s.checkpoints(key)
@@ -97,10 +104,6 @@ func (s *Store) SaveCheckpoint(key Key, step int64, save func(dir string) error)
 		steps = steps[1:]
 	}
 	return nil
-}
-
-func isNotEmpty(err error) bool {
-	return errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY)
 }
 
 // LatestCheckpoint returns the newest whole state. A damaged one is set aside

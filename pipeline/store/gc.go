@@ -298,7 +298,7 @@ func (g *collector) findObjects() error {
 	var now int64
 	if g.busy {
 		var err error
-		if now, err = g.store.fsNow(g.store.dir); err != nil {
+		if now, err = g.store.fsNow(); err != nil {
 			return err
 		}
 	}
@@ -327,6 +327,14 @@ func (g *collector) findWork() error {
 	for _, name := range names {
 		if o, ok := parseOwner(name); !ok || !g.lives(o) {
 			g.add(filepath.Join(tmp, name), "its process is gone")
+		}
+	}
+	if names, err = readNames(g.store.dir); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "."+formatFile+".") && !g.busy {
+			g.add(filepath.Join(g.store.dir, name), "left by a kill")
 		}
 	}
 	dir := filepath.Join(g.store.dir, "work", "checkpoints")

@@ -295,7 +295,7 @@ func (s *Store) stale(h *Holder, path string) bool {
 	if err != nil {
 		return false
 	}
-	now, err := s.fsNow(filepath.Dir(path))
+	now, err := s.fsNow()
 	return err == nil && now-id.mtime > int64(leaseStale)
 }
 

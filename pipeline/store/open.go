@@ -222,22 +222,29 @@ const trashTime = "20060102T150405.000000000Z"
 
 // writeJSON replaces a small unsealed record: the last writer wins.
 func (s *Store) writeJSON(path string, v any) error {
-	if err := s.prepare(); err != nil {
-		return err
-	}
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
+		return err
+	}
+	return s.ReplaceFile(path, func(tmp string) error { return writePrivate(tmp, append(text, '\n')) })
+}
+
+// ReplaceFile gives path the content that write puts into a private file. It
+// is for files of the store that are in no output.
+func (s *Store) ReplaceFile(path string, write func(tmp string) error) error {
+	dir, err := s.tempDir()
+	if err != nil {
+		return err
+	}
+	defer s.dropTemp(dir)
+	tmp := filepath.Join(dir, "new")
+	if err := write(tmp); err != nil {
 		return err
 	}
 	if err := mkdir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+randomHex(6))
-	if err := writePrivate(tmp, append(text, '\n')); err != nil {
-		return err
-	}
 	if err := os.Rename(tmp, path); err != nil {
-		os.Remove(tmp)
 		return writeErr("rename", path, err)
 	}
 	return nil

@@ -194,21 +194,14 @@ func (s *Store) Lease(keys []Key) (*Lease, error) {
 		return nil, err
 	}
 	dir := filepath.Join(s.dir, "leases")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, writeErr("create", dir, err)
-	}
 	text, err := json.Marshal(&leaseRecord{owner: self(), Since: s.now().UTC(), Keys: keys})
 	if err != nil {
 		return nil, err
 	}
 	l := &Lease{store: s, path: filepath.Join(dir, self().String()+"_"+randomHex(4)+".json")}
-	tmp := filepath.Join(dir, "."+filepath.Base(l.path))
-	if err := writePrivate(tmp, append(text, '\n')); err != nil {
+	err = s.ReplaceFile(l.path, func(tmp string) error { return writePrivate(tmp, append(text, '\n')) })
+	if err != nil {
 		return nil, err
-	}
-	if err := os.Rename(tmp, l.path); err != nil {
-		os.Remove(tmp)
-		return nil, writeErr("rename", l.path, err)
 	}
 	if l.file, err = os.OpenFile(l.path, os.O_WRONLY, 0); err != nil {
 		os.Remove(l.path)
@@ -248,7 +241,7 @@ func (s *Store) liveLeases() (live []leaseRecord, stale []string, err error) {
 	if err != nil || len(names) == 0 {
 		return nil, nil, err
 	}
-	now, err := s.fsNow(dir)
+	now, err := s.fsNow()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -262,18 +255,17 @@ func (s *Store) liveLeases() (live []leaseRecord, stale []string, err error) {
 			return nil, nil, err
 		}
 		var rec leaseRecord
-		bad := json.Unmarshal(text, &rec) != nil
+		if json.Unmarshal(text, &rec) != nil {
+			stale = append(stale, path) // leases appear whole
+			continue
+		}
 		id, err := statPath(path)
 		if err != nil {
 			continue
 		}
-		young := now-id.mtime < int64(leaseStale)
-		switch v := rec.vitality(); {
-		case !bad && (v == alive || v == unknown && young):
+		if v := rec.vitality(); v == alive || v == unknown && now-id.mtime < int64(leaseStale) {
 			live = append(live, rec)
-		case bad && young:
-			// Half written by a process that may live.
-		default:
+		} else {
 			stale = append(stale, path)
 		}
 	}
@@ -281,12 +273,16 @@ func (s *Store) liveLeases() (live []leaseRecord, stale []string, err error) {
 }
 
 // fsNow returns the time by the file system's own clock.
-func (s *Store) fsNow(dir string) (int64, error) {
-	probe := filepath.Join(dir, ".now."+randomHex(6))
+func (s *Store) fsNow() (int64, error) {
+	dir, err := s.tempDir()
+	if err != nil {
+		return 0, err
+	}
+	defer s.dropTemp(dir)
+	probe := filepath.Join(dir, "now")
 	if err := writePrivate(probe, []byte{'\n'}); err != nil {
 		return 0, err
 	}
-	defer os.Remove(probe)
 	id, err := statPath(probe)
 	return id.mtime, err
 }
