@@ -26,10 +26,10 @@ const (
 // that is being made, redrawn in place and left standing when it is done;
 // elsewhere a line a change and one for each running stage every 30 seconds.
 type printer struct {
-	mode  string // plain, json, terminal, none
-	w     io.Writer
-	width func() int // of the terminal
-	now   func() time.Time
+	mode string // plain, json, terminal, none
+	w    io.Writer
+	size func() (width, height int) // of the terminal
+	now  func() time.Time
 
 	mu     sync.Mutex
 	names  int // width of the column of names
@@ -57,7 +57,7 @@ func newPrinter(mode string, errs *os.File, names []string) *printer {
 		p.mode = "plain"
 		if isTerminal(errs) {
 			p.mode = "terminal"
-			p.width = func() int { return terminalWidth(errs) }
+			p.size = func() (int, int) { return terminalSize(errs) }
 		}
 	}
 	if p.mode != "none" {
@@ -183,7 +183,8 @@ func (p *printer) show(l *stageLine) {
 
 // redraw replaces the live lines, leaving done, if any, above them.
 func (p *printer) redraw(done string) {
-	width := max(p.width(), 20)
+	width, height := p.size()
+	width, height = max(width, 20), max(height, 6)
 	var b strings.Builder
 	if p.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
@@ -196,10 +197,18 @@ func (p *printer) redraw(done string) {
 	if done != "" {
 		b.WriteString(done + "\n")
 	}
-	for _, l := range p.live {
-		b.WriteString(clip(p.line(l), width) + "\n")
+	p.drawn = 0
+	for i, l := range p.live {
+		line := p.line(l)
+		last := p.drawn == height-3
+		if last && i < len(p.live)-1 {
+			line = fmt.Sprintf("and %d more", len(p.live)-i)
+		}
+		b.WriteString(clip(line, width) + "\n")
+		if p.drawn++; last {
+			break
+		}
 	}
-	p.drawn = len(p.live)
 	_ = writeString(p.w, b.String())
 }
 
@@ -326,10 +335,10 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-func terminalWidth(f *os.File) int {
+func terminalSize(f *os.File) (width, height int) {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil || ws.Col == 0 {
-		return 80
+	if err != nil || ws.Col == 0 || ws.Row == 0 {
+		return 80, 24
 	}
-	return int(ws.Col)
+	return int(ws.Col), int(ws.Row)
 }

@@ -16,7 +16,7 @@ import (
 func testPrinter(mode string) (*printer, *bytes.Buffer, *time.Time) {
 	var b bytes.Buffer
 	now := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := &printer{mode: mode, w: &b, now: func() time.Time { return now }, width: func() int { return 72 }, names: 6, closed: make(chan struct{})}
+	p := &printer{mode: mode, w: &b, now: func() time.Time { return now }, size: func() (int, int) { return 72, 8 }, names: 6, closed: make(chan struct{})}
 	return p, &b, &now
 }
 
@@ -73,6 +73,17 @@ func TestTerminalProgress(t *testing.T) {
 		if len(line) > 72+len("\x1b[2A\r\x1b[J") {
 			t.Errorf("line %q would wrap", line)
 		}
+	}
+}
+
+func TestManyLiveStages(t *testing.T) {
+	p, b, _ := testPrinter("terminal")
+	for _, n := range strings.Fields("a b c d e f g h") {
+		p.event(pipeline.Event{Node: n, State: pipeline.Running})
+	}
+	got := screen(b.String())
+	if len(got) != 8 || !strings.HasPrefix(got[5], "e ") || got[6] != "and 3 more" {
+		t.Errorf("screen of 8 lines shows\n%s", strings.Join(got, "\n"))
 	}
 }
 

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// atSmallSize are the changes that make a command of a page cheap: the same
+// command on the smoke job's data, with its outputs in a folder of the test.
+// The commands of make that run the tests are this very test.
+func atSmallSize(dir string) *strings.Replacer {
+	return strings.NewReplacer(
+		"make demo", "make demo JOB=jobs/smoke.yaml OUT="+filepath.Join(dir, "demo"),
+		"make test\n", "make -n test\n",
+		"make check\n", "make -n check\n",
+		"jobs/demo.yaml", "jobs/smoke.yaml",
+		"out/", dir+"/",
+		"$COCO", dir+"/coco",
+		"jobs/coco-karpathy.yaml", "jobs/coco-karpathy.yaml "+cocoAtSmallSize,
+	)
+}
+
+// cocoAtSmallSize makes the job for real files small enough for a test.
+const cocoAtSmallSize = "--set train.steps=2"
+
+// TestPages runs every command of the pages that people read first.
+func TestPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the smoke job")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	small := atSmallSize(dir)
+	build := exec.Command("make", "build")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("make build: %v\n%s", err, out)
+	}
+	sample := exec.Command("bin/espalier", "data", "sample", "coco", "--images", "60", "--out", filepath.Join(dir, "coco"))
+	sample.Dir = root
+	if out, err := sample.CombinedOutput(); err != nil {
+		t.Fatalf("data sample: %v\n%s", err, out)
+	}
+	for _, page := range []string{"README.md", filepath.Join("docs", "jobs.md")} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := shellBlock.FindAllStringSubmatch(string(text), -1)
+		if page == "README.md" && len(blocks) < 4 {
+			t.Errorf("%s has only %d blocks of commands", page, len(blocks))
+		}
+		for _, b := range blocks {
+			cmd := exec.Command("bash", "-euo", "pipefail", "-c", small.Replace(b[1]))
+			cmd.Dir = root
+			cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s\n%s", page, err, b[1], out)
+			}
+		}
+	}
+}
