@@ -50,40 +50,68 @@ type Digest struct {
 // Save writes the tensors and c, whose Format and Weights it fills in, to the
 // folder dir. Each file appears whole or not at all, the JSON file last.
 func Save(dir string, c Checkpoint, tensors []Tensor) error {
-	sum := sha256.New()
-	n, err := writeFile(filepath.Join(dir, WeightsFile), func(w io.Writer) error {
-		return Write(io.MultiWriter(w, sum), tensors, nil)
+	err := writeFile(filepath.Join(dir, WeightsFile), func(w io.Writer) (err error) {
+		c.Weights, err = WriteWeights(w, tensors)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	text, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, ConfigFile), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// WriteWeights writes the tensors as safetensors and returns the digest of what
+// it wrote: the first file of a checkpoint.
+func WriteWeights(w io.Writer, tensors []Tensor) (Digest, error) {
+	sum := sha256.New()
+	n := &counter{w: io.MultiWriter(w, sum)}
+	if err := Write(n, tensors, nil); err != nil {
+		return Digest{}, err
+	}
+	return Digest{Bytes: n.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// Encode returns the text of the JSON file: the second file of a checkpoint. It
+// fills in Format; Weights is the digest of the first.
+func (c Checkpoint) Encode() ([]byte, error) {
 	c.Format = Format
-	c.Weights = Digest{Bytes: n, SHA256: hex.EncodeToString(sum.Sum(nil))}
 	text, err := json.MarshalIndent(c, "", " ")
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", ConfigFile, err)
+		return nil, fmt.Errorf("encode %s: %w", ConfigFile, err)
 	}
-	_, err = writeFile(filepath.Join(dir, ConfigFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-	return err
+	return append(text, '\n'), nil
+}
+
+// Decode reads the text of the JSON file called source.
+func Decode(text []byte, source string) (Checkpoint, error) {
+	var c Checkpoint
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", source, err)
+	}
+	if c.Format != Format {
+		return c, fmt.Errorf("%s: format: %q, want %q", source, c.Format, Format)
+	}
+	return c, nil
 }
 
 // Load opens the checkpoint in dir and verifies the digest of its weights. The
 // caller closes the file.
 func Load(dir string) (Checkpoint, *File, error) {
-	var c Checkpoint
 	name := filepath.Join(dir, ConfigFile)
 	text, err := os.ReadFile(name)
 	if err != nil {
+		return Checkpoint{}, nil, err
+	}
+	c, err := Decode(text, name)
+	if err != nil {
 		return c, nil, err
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if c.Format != Format {
-		return c, nil, fmt.Errorf("%s: format: %q, want %q", name, c.Format, Format)
 	}
 	name = filepath.Join(dir, WeightsFile)
 	if err := verify(name, c.Weights); err != nil {
@@ -111,37 +139,36 @@ func verify(name string, want Digest) error {
 }
 
 // writeFile creates name through a temporary file beside it.
-func writeFile(name string, fill func(io.Writer) error) (n int64, err error) {
+func writeFile(name string, fill func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".tmp*")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}()
-	w := &counter{w: f}
-	b := bufio.NewWriterSize(w, 1<<16)
+	b := bufio.NewWriterSize(f, 1<<16)
 	if err := fill(b); err != nil {
-		return 0, err
+		return err
 	}
 	if err := b.Flush(); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.Chmod(0o644); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.Sync(); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.Close(); err != nil {
-		return 0, errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	if err := os.Rename(f.Name(), name); err != nil {
-		return 0, errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return w.n, nil
+	return nil
 }
 
 type counter struct {

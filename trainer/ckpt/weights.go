@@ -275,8 +275,7 @@ func Convert(w Weights, name string, dtype DType) error {
 		}
 		ts = append(ts, t)
 	}
-	_, err := writeFile(name, func(out io.Writer) error { return Write(out, ts, map[string]string{"format": "pt"}) })
-	return err
+	return writeFile(name, func(out io.Writer) error { return Write(out, ts, map[string]string{"format": "pt"}) })
 }
 
 func encodeFloats(x []float32, dt DType) []byte {
