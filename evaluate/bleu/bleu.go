@@ -55,10 +55,11 @@ type Stats struct {
 
 // Score returns BLEU-1 to BLEU-4 of one image, in [0, 1].
 func (s Stats) Score(l RefLength) [Order]float64 {
-	return score(s.Hyp, s.length(l), s.Guess, s.Correct)
+	return Score(float64(s.Hyp), s.RefLen(l), floats(s.Guess), floats(s.Correct))
 }
 
-func (s Stats) length(l RefLength) float64 {
+// RefLen returns the length that stands for the references.
+func (s Stats) RefLen(l RefLength) float64 {
 	switch l {
 	case Shortest:
 		return float64(s.Shortest)
@@ -71,14 +72,22 @@ func (s Stats) length(l RefLength) float64 {
 	return float64(s.Closest)
 }
 
-func score(hyp int64, ref float64, guess, correct [Order]int64) [Order]float64 {
+func floats(x [Order]int64) (f [Order]float64) {
+	for k, v := range x {
+		f[k] = float64(v)
+	}
+	return f
+}
+
+// Score returns BLEU-1 to BLEU-4 of summed counts, in [0, 1].
+func Score(hyp, ref float64, guess, correct [Order]float64) [Order]float64 {
 	var out [Order]float64
 	p := 1.0
 	for k := range Order {
-		p *= (float64(correct[k]) + tiny) / (float64(guess[k]) + small)
+		p *= (correct[k] + tiny) / (guess[k] + small)
 		out[k] = numeric.Pow(p, 1/float64(k+1))
 	}
-	if q := (float64(hyp) + tiny) / (ref + small); q < 1 {
+	if q := (hyp + tiny) / (ref + small); q < 1 {
 		b := numeric.Exp(1 - 1/q)
 		for k := range out {
 			out[k] *= b
@@ -156,7 +165,7 @@ func (c *Corpus) RefLen(l RefLength) float64 {
 // Score returns BLEU-1 to BLEU-4 of the corpus, in [0, 1]. It is not the mean
 // of the images' scores.
 func (c *Corpus) Score(l RefLength) [Order]float64 {
-	return score(c.Hyp, c.RefLen(l), c.Guess, c.Correct)
+	return Score(float64(c.Hyp), c.RefLen(l), floats(c.Guess), floats(c.Correct))
 }
 
 // A Counter counts matches. The zero Counter is ready.

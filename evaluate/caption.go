@@ -1,0 +1,176 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"espalier/evaluate/bleu"
+	"espalier/evaluate/cider"
+	"espalier/evaluate/ngram"
+	"espalier/evaluate/rouge"
+	"espalier/pipeline"
+)
+
+// bleuFamily is BLEU of the caption tools. A row holds the hypothesis' length,
+// the reference length, and guesses and matches of the four orders.
+type bleuFamily struct {
+	tok string
+	ref bleu.RefLength
+}
+
+var refLengths = []string{"closest", "shortest", "average"}
+
+func newBLEU(s *spec, _ *Request) (family, error) {
+	f := &bleuFamily{tok: s.choice("tok", "ptb", "none")}
+	for i, name := range refLengths {
+		if s.choice("ref", refLengths...) == name {
+			f.ref = bleu.RefLength(i)
+		}
+	}
+	return f, nil
+}
+
+func (f *bleuFamily) names() []string { return []string{"bleu-1", "bleu-2", "bleu-3", "bleu-4"} }
+func (f *bleuFamily) width() int      { return 2 + 2*bleu.Order }
+
+func (f *bleuFamily) variant() string {
+	return fmt.Sprintf("pycocoevalcap-1.2|tok:%s|ref:%s", f.tok, refLengths[f.ref])
+}
+
+func (f *bleuFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
+	t, err := c.captions(ctx, f.tok)
+	if err != nil {
+		return nil, err
+	}
+	return func() scorer {
+		var counter bleu.Counter
+		return func(i int, row []float64) {
+			s := counter.Count(t.fields.hyps[i], t.fields.refs[i])
+			row[0], row[1] = float64(s.Hyp), s.RefLen(f.ref)
+			for k := range bleu.Order {
+				row[2+k], row[2+bleu.Order+k] = float64(s.Guess[k]), float64(s.Correct[k])
+			}
+		}
+	}, nil
+}
+
+func (f *bleuFamily) total(sum, values []float64) {
+	var guess, correct [bleu.Order]float64
+	copy(guess[:], sum[2:])
+	copy(correct[:], sum[2+bleu.Order:])
+	v := bleu.Score(sum[0], sum[1], guess, correct)
+	copy(values, v[:])
+}
+
+func (f *bleuFamily) seen(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenCaptions(ctx, c, f.tok, false)
+}
+
+func (f *bleuFamily) one(row, values []float64) { f.total(row, values) }
+
+// meanFamily is a metric whose corpus score is the mean of the images' scores.
+type meanFamily struct {
+	name string
+	what string
+	tok  string // of caption metrics
+	prep func(ctx context.Context, c *corpus) (func() func(i int) float64, error)
+}
+
+func (f *meanFamily) seen(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenCaptions(ctx, c, f.tok, f.name == "rouge-l")
+}
+
+func (f *meanFamily) names() []string { return []string{f.name} }
+func (f *meanFamily) variant() string { return f.what }
+func (f *meanFamily) width() int      { return 2 }
+
+func (f *meanFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
+	scorers, err := f.prep(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return func() scorer {
+		score := scorers()
+		return func(i int, row []float64) { row[0], row[1] = score(i), 1 }
+	}, nil
+}
+
+func (f *meanFamily) total(sum, values []float64) {
+	values[0] = 0
+	if sum[1] > 0 {
+		values[0] = sum[0] / sum[1]
+	}
+}
+
+func (f *meanFamily) one(row, values []float64) { values[0] = row[0] }
+
+func newRouge(s *spec, _ *Request) (family, error) {
+	tok := s.choice("tok", "ptb", "none")
+	return &meanFamily{name: "rouge-l", tok: tok, what: "pycocoevalcap-1.2|tok:" + tok + "|beta:1.2",
+		prep: func(ctx context.Context, c *corpus) (func() func(int) float64, error) {
+			t, err := c.captions(ctx, tok)
+			if err != nil {
+				return nil, err
+			}
+			return func() func(int) float64 {
+				var s rouge.Scorer
+				return func(i int) float64 { return s.Score(t.pieces.hyps[i], t.pieces.refs[i]) }
+			}, nil
+		}}, nil
+}
+
+func newCIDEr(s *spec, r *Request) (family, error) {
+	tok := s.choice("tok", "ptb", "none")
+	opt := cider.Options{Plain: s.bool("plain", false), Sigma: s.number("sigma", cider.DefaultSigma, 1e-3, 1e6)}
+	parts := []string{"pycocoevalcap-1.2", "cider-d", fmt.Sprintf("sigma:%g", opt.Sigma)}
+	if opt.Plain {
+		parts = []string{"vrama91", "plain"}
+	}
+	df := "corpus"
+	if r.DF != "" {
+		df = "file"
+	}
+	parts = append(parts, "tok:"+tok, "df:"+df)
+	return &meanFamily{name: "cider", tok: tok, what: strings.Join(parts, "|"),
+		prep: func(ctx context.Context, c *corpus) (func() func(int) float64, error) {
+			t, err := c.captions(ctx, tok)
+			if err != nil {
+				return nil, err
+			}
+			table, err := frequencies(ctx, &t.words, t.fields.refs, r.DF)
+			if err != nil {
+				return nil, err
+			}
+			return func() func(int) float64 {
+				s := cider.NewScorer(table, opt)
+				return func(i int) float64 { return s.Score(t.fields.hyps[i], t.fields.refs[i]) }
+			}, nil
+		}}, nil
+}
+
+// frequencies counts document frequencies over the references, or reads them.
+func frequencies(ctx context.Context, words *ngram.Words, refs [][][]uint32, path string) (*cider.DF, error) {
+	if path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		df, err := cider.ReadDF(words, f)
+		if err != nil {
+			return nil, &pipeline.RefusedError{File: path, Offset: -1, Reason: err.Error()}
+		}
+		return df, nil
+	}
+	df := cider.NewDF(words)
+	for i, r := range refs {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		df.AddImage(r)
+	}
+	df.Finish()
+	return df, nil
+}

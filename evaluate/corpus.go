@@ -1,0 +1,152 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"espalier/evaluate/input"
+	"espalier/evaluate/ngram"
+	"espalier/evaluate/ptb"
+	"espalier/pipeline"
+)
+
+// A corpus is what a set of metrics scores, with what several of them need of
+// it: texts as numbers of words, made once for each way to tokenise.
+type corpus struct {
+	*input.Joined
+	predFile string
+	workers  int
+	cut      map[string]*cutTexts
+}
+
+// n is the number of examples.
+func (c *corpus) n() int { return len(c.Predictions) }
+
+// A cutTexts is a corpus as numbers of words.
+type cutTexts struct {
+	words  ngram.Words
+	fields *sentences
+	pieces *sentences // cut at single blanks; shares fields' slices where that is the same
+}
+
+// sentences hold the word numbers of every prediction and reference.
+type sentences struct {
+	hyps [][]uint32
+	refs [][][]uint32
+}
+
+// captions returns the corpus tokenised as the caption tools do (tok "ptb",
+// the punctuation filter included) or split as it is ("none").
+func (c *corpus) captions(ctx context.Context, tok string) (*cutTexts, error) {
+	if t := c.cut[tok]; t != nil {
+		return t, nil
+	}
+	preds, refs := c.Predictions, c.References
+	if tok == "ptb" {
+		var err error
+		if preds, refs, err = c.ptb(ctx); err != nil {
+			return nil, err
+		}
+	}
+	t := &cutTexts{fields: &sentences{}, pieces: &sentences{}}
+	for i := range preds {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		f, p := t.add(preds[i])
+		t.fields.hyps, t.pieces.hyps = append(t.fields.hyps, f), append(t.pieces.hyps, p)
+		fs, ps := make([][]uint32, len(refs[i])), make([][]uint32, len(refs[i]))
+		for j, r := range refs[i] {
+			fs[j], ps[j] = t.add(r)
+		}
+		t.fields.refs, t.pieces.refs = append(t.fields.refs, fs), append(t.pieces.refs, ps)
+	}
+	if c.cut == nil {
+		c.cut = make(map[string]*cutTexts)
+	}
+	c.cut[tok] = t
+	return t, nil
+}
+
+// add numbers a text both ways.
+func (t *cutTexts) add(s string) (fields, pieces []uint32) {
+	fields = t.words.Fields(make([]uint32, 0, len(s)/5+2), s)
+	if singleBlanks(s) {
+		return fields, fields
+	}
+	return fields, t.words.Cut(nil, s)
+}
+
+// singleBlanks reports that s has words with single blanks between them and
+// nothing else that Python's split would cut at.
+func singleBlanks(s string) bool {
+	if s == "" || s[0] == ' ' || s[len(s)-1] == ' ' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= 0x80 || c == ' ' && s[i+1] == ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+// ptb tokenises predictions as one stream and references as another.
+func (c *corpus) ptb(ctx context.Context) (preds []string, refs [][]string, err error) {
+	var hypErr, refErr error
+	refs = make([][]string, len(c.References))
+	tokenise := func(feed func(t *ptb.Tokenizer) error, keep func(line string)) error {
+		t := ptb.New(func(line []byte) { keep(string(ptb.Filter(line))) })
+		if err := feed(t); err != nil {
+			return err
+		}
+		t.Close()
+		return nil
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		hypErr = tokenise(func(t *ptb.Tokenizer) error {
+			for i, p := range c.Predictions {
+				if err := c.feed(ctx, t, p, i, "prediction", c.predFile); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(line string) { preds = append(preds, line) })
+	})
+	i := 0
+	refErr = tokenise(func(t *ptb.Tokenizer) error {
+		for i, rs := range c.References {
+			for _, r := range rs {
+				if err := c.feed(ctx, t, r, i, "reference", c.Places[i].File); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}, func(line string) {
+		for len(refs[i]) == len(c.References[i]) {
+			i++
+		}
+		refs[i] = append(refs[i], line)
+	})
+	wg.Wait()
+	return preds, refs, errors.Join(hypErr, refErr)
+}
+
+func (c *corpus) feed(ctx context.Context, t *ptb.Tokenizer, s string, i int, what, file string) error {
+	if i%4096 == 0 && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var e *ptb.LineBreakError
+	if err := t.Feed(s); errors.As(err, &e) {
+		return &pipeline.RefusedError{File: file, Offset: -1, Reason: fmt.Sprintf(
+			"id %s: the %s holds U+%04X, which begins a new line in the caption tools' tokenizer and would shift all later captions; take it out, or score with tok=none", c.IDs[i], what, e.Char)}
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

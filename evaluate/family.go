@@ -1,0 +1,88 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"espalier/evaluate/stats"
+)
+
+// A family is a metric as users name it; it gives one or more values. Its
+// statistics of single examples add up: the values of a set are a function of
+// their sum.
+type family interface {
+	names() []string // of the values
+	variant() string // what exactly is computed
+	width() int      // statistics an example
+	// prepare looks at the whole corpus and returns a function that makes one
+	// goroutine's scorer, which sets the statistics of an example.
+	prepare(ctx context.Context, c *corpus) (func() scorer, error)
+	// total computes the values of a set of n examples from summed statistics.
+	total(sum, values []float64)
+	// one computes the values of one example; NaN where there is none.
+	one(row, values []float64)
+}
+
+// A scorer sets the statistics of example i.
+type scorer func(i int, row []float64)
+
+// An entry of the list of families.
+type entry struct {
+	name      string
+	reference string // tool that it equals
+	options   string
+	needs     string // files beside predictions and references
+	make      func(s *spec, r *Request) (family, error)
+}
+
+// families are all metrics, in the order of the list that users see.
+func families() []entry {
+	return []entry{
+		{"bleu", "pycocoevalcap 1.2, BLEU-1 to BLEU-4", "tok=ptb|none, ref=closest|shortest|average", "", newBLEU},
+		{"rouge-l", "pycocoevalcap 1.2", "tok=ptb|none", "", newRouge},
+		{"cider", "pycocoevalcap 1.2 (the CIDEr-D formula); plain=true: vrama91/cider", "tok=ptb|none, plain=false|true, sigma=6", "--df FILE for document frequencies from elsewhere", newCIDEr},
+	}
+}
+
+// An About describes one metric.
+type About struct {
+	Name      string `json:"metric"`
+	Reference string `json:"reference"`
+	Options   string `json:"options"`
+	Needs     string `json:"needs"`
+}
+
+// List describes all metrics.
+func List() []About {
+	var out []About
+	for _, e := range families() {
+		out = append(out, About{e.name, e.reference, e.options, e.needs})
+	}
+	return out
+}
+
+func newFamily(text string, r *Request) (family, error) {
+	s, err := parseSpec(text)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range families() {
+		if e.name == s.name {
+			f, err := e.make(s, r)
+			if err != nil {
+				return nil, fmt.Errorf("metric %s: %w", text, err)
+			}
+			return f, s.check()
+		}
+		names = append(names, e.name)
+	}
+	return nil, fmt.Errorf("no metric %s; there are %s", s.name, strings.Join(names, ", "))
+}
+
+// A measured is what one family found.
+type measured struct {
+	family family
+	rows   *stats.Matrix
+}

@@ -1,0 +1,277 @@
+// Package input reads predictions and references for scoring, in any of the
+// layouts that tools write, and joins them.
+//
+// A [Source] is a file, plain or compressed by gzip or zstd (told by its first
+// bytes), or a stream. Its layout is told by its content too:
+//
+//	coco     a JSON object with "annotations" (and "images", whose order counts): references of images
+//	json     a JSON array of objects, such as a COCO results file
+//	jsonl    one JSON object a line
+//	tsv      columns separated by tabs: id and text, or named by a first line (only if asked for, or by the name's end)
+//	parquet, arrow
+//	lines    one text a line; its id is the number of the line, from 1
+//
+// Every fault is a [pipeline.RefusedError] that names file, line or byte, and
+// field. A [Set] keeps the order of its file; nothing here is safe for
+// concurrent use.
+package input
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"espalier/pipeline"
+)
+
+// A Role says what is read: it decides the default names of fields and the
+// hints of messages.
+type Role uint8
+
+// Roles.
+const (
+	Predictions Role = iota
+	References
+)
+
+// Formats are the values of Source.Format; "" tells them by content.
+var Formats = []string{"coco", "json", "jsonl", "tsv", "parquet", "arrow", "lines"}
+
+// A Source is one file or stream of texts.
+type Source struct {
+	Path   string    // "-" reads Reader; also the name in messages
+	Reader io.Reader // of "-"
+	Format string    // one of Formats, "" to tell it by content
+	ID     string    // field of the id, "" for "id" or "image_id"
+	Text   string    // field of the text or texts, "" for the usual names
+	Split  string    // of tables with a column of that name: only these rows, "" for all
+}
+
+// idNames lists the fields to look for, in order. Entries of COCO's arrays have
+// an id of their own beside the image's.
+func (s *Source) idNames(format string) []string {
+	switch {
+	case s.ID != "":
+		return []string{s.ID}
+	case format == "json":
+		return []string{"image_id", "id"}
+	}
+	return []string{"id", "image_id"}
+}
+
+func (s *Source) textNames(role Role) []string {
+	switch {
+	case s.Text != "":
+		return []string{s.Text}
+	case role == References:
+		return []string{"references", "refs", "text", "caption"}
+	}
+	return []string{"text", "caption", "prediction"}
+}
+
+// A Place is where a record begins.
+type Place struct {
+	File   string
+	Line   int64 // 1-based, 0 if the file has no lines
+	Offset int64 // byte, -1 if unknown
+}
+
+func (p Place) String() string {
+	switch {
+	case p.Line > 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	case p.Offset >= 0:
+		return fmt.Sprintf("%s at byte %d", p.File, p.Offset)
+	}
+	return p.File
+}
+
+func (p Place) refuse(field, format string, args ...any) error {
+	return &pipeline.RefusedError{File: p.File, Line: p.Line, Offset: p.Offset, Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// A record is one id with the texts that one place of a file gives it.
+type record struct {
+	id    string
+	texts []string
+	place Place
+}
+
+// A Set is what sources say, by id, in the order in which ids first came.
+type Set struct {
+	IDs    []string
+	Texts  [][]string
+	Places []Place
+	ByLine bool // ids are the numbers of lines
+
+	index  map[string]int32
+	layout string // of the first source
+}
+
+// Find returns the place of an id in the set.
+func (s *Set) Find(id string) (int, bool) {
+	i, ok := s.index[id]
+	return int(i), ok
+}
+
+// add returns the entry of an id, a new one if it has none.
+func (s *Set) add(id string, p Place) int {
+	if i, ok := s.index[id]; ok {
+		return int(i)
+	}
+	if s.index == nil {
+		s.index = make(map[string]int32)
+	}
+	i := len(s.IDs)
+	s.index[id] = int32(i)
+	s.IDs = append(s.IDs, id)
+	s.Texts = append(s.Texts, nil)
+	s.Places = append(s.Places, p)
+	return i
+}
+
+// ReadReferences reads sources that each add texts to ids. Line files add the
+// text of the same line.
+func ReadReferences(ctx context.Context, sources []Source) (*Set, error) {
+	set := &Set{}
+	for n := range sources {
+		before := len(set.IDs)
+		err := read(ctx, &sources[n], References, set, func(r record) error {
+			i := set.add(r.id, r.place)
+			if set.ByLine && len(set.Texts[i]) < n {
+				return r.place.refuse("", "the file has more lines than %s", sources[0].Path)
+			}
+			set.Texts[i] = append(set.Texts[i], r.texts...)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 && set.ByLine {
+			for i, t := range set.Texts[:before] {
+				if len(t) == n {
+					return nil, Place{File: sources[n].Path, Offset: -1}.refuse("", "%d lines, %s has %d", i, sources[0].Path, before)
+				}
+			}
+		}
+	}
+	return set, nil
+}
+
+// Duplicates says what to do with an id that is predicted twice.
+type Duplicates string
+
+// Values of Duplicates.
+const (
+	Refuse Duplicates = "refuse"
+	First  Duplicates = "first"
+	Last   Duplicates = "last"
+)
+
+// ReadPredictions reads one text an id. It returns how many predictions a
+// policy other than Refuse left out.
+func ReadPredictions(ctx context.Context, src Source, dup Duplicates) (set *Set, dropped int, err error) {
+	set = &Set{}
+	err = read(ctx, &src, Predictions, set, func(r record) error {
+		if len(r.texts) != 1 {
+			return r.place.refuse("", "%d texts, want one prediction", len(r.texts))
+		}
+		i := set.add(r.id, r.place)
+		if set.Texts[i] == nil {
+			set.Texts[i] = r.texts
+			return nil
+		}
+		switch dup {
+		case First:
+		case Last:
+			set.Texts[i] = r.texts
+		default:
+			return r.place.refuse("", "id %s is predicted again, first at %s (--duplicates first or last takes one)", r.id, set.Places[i])
+		}
+		dropped++
+		return nil
+	})
+	return set, dropped, err
+}
+
+// read reads one source, record by record.
+func read(ctx context.Context, src *Source, role Role, set *Set, yield func(record) error) error {
+	f, err := open(src)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	format := src.Format
+	if format == "" {
+		if format, err = f.detect(src); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(Formats, format) {
+		return fmt.Errorf("format %q: want %q", format, Formats)
+	}
+	if set.layout == "" {
+		set.layout = format
+	}
+	byLine := format == "lines"
+	if len(set.IDs) > 0 && byLine != set.ByLine {
+		return Place{File: src.Path, Offset: -1}.refuse("", "read as %s, but the first file as %s: line numbers and ids do not mix", format, set.layout)
+	}
+	set.ByLine = byLine
+	n := 0
+	check := func(r record) error {
+		if n++; n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return yield(r)
+	}
+	switch format {
+	case "coco":
+		return readCOCO(ctx, f, src, role, check)
+	case "json":
+		return readArray(f, src, role, check)
+	case "jsonl":
+		return readLines(f, src, newObjects(src, format, role).line, check)
+	case "tsv":
+		return readLines(f, src, newColumns(src, format, role).line, check)
+	case "lines":
+		return readLines(f, src, plainLine, check)
+	}
+	return readTable(f, src, format, role, check)
+}
+
+// detect tells the layout by the first bytes.
+func (f *file) detect(src *Source) (string, error) {
+	head := make([]byte, min(f.size, 1<<16))
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return "", fmt.Errorf("%s: %w", src.Path, err)
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return "parquet", nil
+	case bytes.HasPrefix(head, []byte("ARROW1")), bytes.HasPrefix(head, []byte{0xff, 0xff, 0xff, 0xff}):
+		return "arrow", nil
+	}
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(head) > 0 && (head[0] == '[' || head[0] == '{') {
+		rest := bytes.TrimLeft(head[1:], " \t\r\n")
+		switch {
+		case head[0] == '[' && len(rest) > 0 && (rest[0] == '{' || rest[0] == ']'):
+			return "json", nil
+		case head[0] == '{' && len(rest) > 0 && (rest[0] == '"' || rest[0] == '}'):
+			if wholeObject(head) {
+				return "jsonl", nil
+			}
+			return "coco", nil
+		}
+	}
+	if f.ext == ".tsv" {
+		return "tsv", nil
+	}
+	return "lines", nil
+}
+
+var stdin = os.Stdin

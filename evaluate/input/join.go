@@ -1,0 +1,107 @@
+package input
+
+import (
+	"fmt"
+	"strings"
+
+	"espalier/pipeline"
+)
+
+// Missing says what to do with references that have no prediction.
+type Missing string
+
+// Values of Missing. Ignore scores what was predicted, and warns.
+const (
+	Ignore        Missing = "ignore"
+	Empty         Missing = "empty" // the prediction is an empty text
+	RefuseMissing Missing = "refuse"
+)
+
+// A Joined is what is scored, in the order of the references.
+type Joined struct {
+	IDs         []string
+	Predictions []string
+	References  [][]string
+	Places      []Place // of the references
+	Unpredicted []string
+}
+
+// shown is how many ids a message names.
+const shown = 5
+
+// Join pairs predictions with references. Predictions without a reference are
+// an error.
+func Join(pred, refs *Set, missing Missing) (*Joined, error) {
+	if pred.ByLine != refs.ByLine {
+		return nil, fmt.Errorf("predictions are read as %s and references as %s: line numbers and ids do not join", pred.layout, refs.layout)
+	}
+	var stray []string
+	for i, id := range pred.IDs {
+		if j, ok := refs.Find(id); !ok || len(refs.Texts[j]) == 0 {
+			stray = append(stray, id)
+			if len(stray) == 1 {
+				stray[0] = id + " (" + pred.Places[i].String() + ")"
+			}
+		}
+	}
+	if len(stray) > 0 {
+		p := pred.Places[0]
+		reason := fmt.Sprintf("%d of %d predictions have no reference: %s", len(stray), len(pred.IDs), some(stray))
+		if len(stray) == len(pred.IDs) && len(refs.IDs) > 0 {
+			reason += fmt.Sprintf("; ids of the references look like %s", refs.IDs[0])
+		}
+		return nil, &pipeline.RefusedError{File: p.File, Offset: -1, Reason: reason}
+	}
+	out := &Joined{}
+	for i, id := range refs.IDs {
+		if len(refs.Texts[i]) == 0 {
+			continue
+		}
+		text := ""
+		if j, ok := pred.Find(id); ok {
+			text = pred.Texts[j][0]
+		} else {
+			out.Unpredicted = append(out.Unpredicted, id)
+			if missing != Empty {
+				continue
+			}
+		}
+		out.IDs = append(out.IDs, id)
+		out.Predictions = append(out.Predictions, text)
+		out.References = append(out.References, refs.Texts[i])
+		out.Places = append(out.Places, refs.Places[i])
+	}
+	if missing == RefuseMissing && len(out.Unpredicted) > 0 {
+		return nil, &pipeline.RefusedError{File: refs.Places[0].File, Offset: -1,
+			Reason: fmt.Sprintf("%d of %d references have no prediction: %s", len(out.Unpredicted), len(refs.IDs), some(out.Unpredicted))}
+	}
+	if len(out.IDs) == 0 {
+		return nil, fmt.Errorf("nothing to score: %d predictions, %d references", len(pred.IDs), len(refs.IDs))
+	}
+	return out, nil
+}
+
+// Alone is what is scored without references.
+func Alone(pred *Set) *Joined {
+	out := &Joined{IDs: pred.IDs, Places: pred.Places, References: make([][]string, len(pred.IDs))}
+	for _, t := range pred.Texts {
+		out.Predictions = append(out.Predictions, t[0])
+	}
+	return out
+}
+
+// Unscored words what Unpredicted holds, "" if nothing.
+func (j *Joined) Unscored() string {
+	if len(j.Unpredicted) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the references' ids have no prediction: %s", len(j.Unpredicted), some(j.Unpredicted))
+}
+
+func some(ids []string) string {
+	s := strings.Join(ids[:min(shown, len(ids))], ", ")
+	if len(ids) > shown {
+		s += ", ..."
+	}
+	return s
+}

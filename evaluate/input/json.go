@@ -1,0 +1,255 @@
+package input
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"espalier/pipeline"
+	"espalier/preprocess/rawjson"
+)
+
+// wholeObject reports whether the first line is one whole JSON object that is
+// no annotation file.
+func wholeObject(head []byte) bool {
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	var p rawjson.Parser
+	p.Reset(line)
+	if !p.Begin(rawjson.Object) {
+		return false
+	}
+	for name, ok := p.Member(); ok; name, ok = p.Member() {
+		if string(name) == "annotations" && p.Kind() == rawjson.Array {
+			return false
+		}
+		p.Skip()
+	}
+	p.End()
+	return p.Err() == nil
+}
+
+// objects reads records from JSON objects.
+type objects struct {
+	role  Role
+	src   *Source
+	ids   []string
+	texts []string
+	p     rawjson.Parser
+}
+
+func newObjects(src *Source, format string, role Role) *objects {
+	return &objects{role: role, src: src, ids: src.idNames(format), texts: src.textNames(role)}
+}
+
+// find returns the place of a name in a list, len(list) if it is not there.
+func find(list []string, name []byte) int {
+	for i, n := range list {
+		if n == string(name) {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// object reads one object. Of several fields that could be the id or the text,
+// the one that stands first in the list of names counts.
+func (o *objects) object(b []byte, place Place) (record, error) {
+	r := record{place: place}
+	idAt, textAt := len(o.ids), len(o.texts)
+	p := &o.p
+	p.Reset(b)
+	if !p.Begin(rawjson.Object) {
+		return r, place.refuse("", "%s where an object is expected", p.Kind())
+	}
+	for name, ok := p.Member(); ok; name, ok = p.Member() {
+		if i := find(o.ids, name); i <= idAt && i < len(o.ids) {
+			text, got := scalar(p)
+			if got != "" {
+				return r, place.refuse(o.ids[i], "%s where a number or text is expected", got)
+			}
+			r.id, idAt = text, i
+			continue
+		}
+		if i := find(o.texts, name); i <= textAt && i < len(o.texts) {
+			texts, got := list(p)
+			if got != "" {
+				return r, place.refuse(o.texts[i], "%s where text is expected", got)
+			}
+			r.texts, textAt = texts, i
+			continue
+		}
+		p.Skip()
+	}
+	p.End()
+	if err := p.Err(); err != nil {
+		place.Offset += err.Offset
+		return r, place.refuse("", "%s", err.Reason)
+	}
+	switch {
+	case idAt == len(o.ids):
+		return r, place.refuse(o.ids[0], "no such field%s", o.hint(b, "--id-field"))
+	case textAt == len(o.texts) && len(o.texts) > 0:
+		flag := "--pred-field"
+		if o.role == References {
+			flag = "--ref-field"
+		}
+		return r, place.refuse(o.texts[0], "no such field%s", o.hint(b, flag))
+	}
+	return r, nil
+}
+
+// hint lists the fields that an object has.
+func (o *objects) hint(b []byte, flag string) string {
+	var p rawjson.Parser
+	p.Reset(b)
+	s := ""
+	if p.Begin(rawjson.Object) {
+		for name, ok := p.Member(); ok; name, ok = p.Member() {
+			s += " " + string(name)
+			p.Skip()
+		}
+	}
+	return fmt.Sprintf("; the fields are%s (%s names another)", s, flag)
+}
+
+// scalar reads a number, text or truth value as text. It returns the kind of
+// anything else.
+func scalar(p *rawjson.Parser) (text, got string) {
+	switch k := p.Kind(); k {
+	case rawjson.Text:
+		t, _ := p.Text()
+		return string(t), ""
+	case rawjson.Number:
+		t, _ := p.Number()
+		return string(t), ""
+	case rawjson.Bool:
+		v, _ := p.Bool()
+		return fmt.Sprint(v), ""
+	default:
+		p.Skip()
+		return "", k.String()
+	}
+}
+
+// list reads a text or an array of texts.
+func list(p *rawjson.Parser) (texts []string, got string) {
+	if p.Kind() != rawjson.Array {
+		t, got := scalar(p)
+		return []string{t}, got
+	}
+	p.Begin(rawjson.Array)
+	texts = []string{}
+	for p.Item() {
+		t, k := scalar(p)
+		if k != "" && got == "" {
+			got = k + " in a list"
+		}
+		texts = append(texts, t)
+	}
+	return texts, got
+}
+
+// line reads one object of a file of JSON lines.
+func (o *objects) line(b []byte, place Place) (record, bool, error) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return record{}, false, nil
+	}
+	r, err := o.object(b, place)
+	return r, true, err
+}
+
+// readArray reads an array of objects.
+func readArray(f *file, src *Source, role Role, yield func(record) error) error {
+	o := newObjects(src, "json", role)
+	s := rawjson.NewScanner(f, f.size)
+	for e := s.Next(); e != nil; e = s.Next() {
+		r, err := o.object(e.Bytes, Place{File: src.Path, Offset: e.Offset})
+		if err != nil {
+			return err
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return document(src, s.Err())
+}
+
+// readCOCO reads the references of an annotation file, image by image in the
+// order of "images", or in the order of first annotations where there is none.
+func readCOCO(ctx context.Context, f *file, src *Source, role Role, yield func(record) error) error {
+	if role == Predictions {
+		return Place{File: src.Path, Offset: -1}.refuse("", "the file has the layout of annotations, want predictions: an array of objects with image_id and caption")
+	}
+	err := readAnnotations(ctx, f, src, yield, "images", "annotations")
+	var missing *rawjson.DocumentError
+	if errors.As(err, &missing) && missing.Field == "images" {
+		err = readAnnotations(ctx, f, src, yield, "annotations")
+	}
+	return document(src, err)
+}
+
+func readAnnotations(ctx context.Context, f *file, src *Source, yield func(record) error, arrays ...string) error {
+	images := &objects{role: References, ids: []string{"id"}}
+	captions := newObjects(&Source{ID: orElse(src.ID, "image_id"), Text: orElse(src.Text, "caption")}, "coco", References)
+	var set, order Set
+	s := rawjson.NewScanner(f, f.size, arrays...)
+	n := 0
+	for e := s.Next(); e != nil; e = s.Next() {
+		if n++; n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		place := Place{File: src.Path, Offset: e.Offset}
+		if e.Array == "images" {
+			r, err := images.object(e.Bytes, place)
+			if err != nil {
+				return err
+			}
+			order.add(r.id, place)
+			continue
+		}
+		r, err := captions.object(e.Bytes, place)
+		if err != nil {
+			return err
+		}
+		i := set.add(r.id, place)
+		set.Texts[i] = append(set.Texts[i], r.texts...)
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	for i, id := range order.IDs {
+		r := record{id, nil, order.Places[i]}
+		if j, ok := set.Find(id); ok {
+			r.texts = set.Texts[j]
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	for i, id := range set.IDs {
+		if _, ok := order.Find(id); ok {
+			continue
+		}
+		if err := yield(record{id, set.Texts[i], set.Places[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// document turns an error of a scan into a refusal of the file.
+func document(src *Source, err error) error {
+	var d *rawjson.DocumentError
+	if errors.As(err, &d) {
+		return &pipeline.RefusedError{File: src.Path, Line: d.Line, Offset: d.Offset, Field: d.Field, Reason: d.Reason}
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"espalier/evaluate/input"
+)
+
+// A seer is a family that can show what it saw after tokenisation.
+type seer interface {
+	// seen returns the pieces of example i's prediction and references.
+	seen(ctx context.Context, c *corpus) (func(i int) (pred []string, refs [][]string), error)
+}
+
+// Tokens writes what a metric sees after tokenisation, one JSON object an
+// example: {"id", "prediction", "references"}, each text a list of pieces.
+func Tokens(ctx context.Context, r Request, w io.Writer) error {
+	fams, err := parseMetrics(&r)
+	if err != nil {
+		return err
+	}
+	c, _, err := load(ctx, &r)
+	if err != nil {
+		return err
+	}
+	type example struct {
+		Metric     string     `json:"metric"`
+		ID         string     `json:"id"`
+		Prediction []string   `json:"prediction"`
+		References [][]string `json:"references"`
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for k, f := range fams {
+		s, ok := f.(seer)
+		if !ok {
+			continue
+		}
+		at, err := s.seen(ctx, c)
+		if err != nil {
+			return err
+		}
+		for i, id := range c.IDs {
+			p, refs := at(i)
+			if err := enc.Encode(example{r.Metrics[k], id, p, refs}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// load reads and joins what a request names.
+func load(ctx context.Context, r *Request) (c *corpus, dropped int, err error) {
+	pred, dropped, err := input.ReadPredictions(ctx, r.Pred, r.Duplicates)
+	if err != nil {
+		return nil, 0, err
+	}
+	var joined *input.Joined
+	if len(r.Refs) == 0 {
+		joined = input.Alone(pred)
+	} else {
+		refs, err := input.ReadReferences(ctx, r.Refs)
+		if err != nil {
+			return nil, 0, err
+		}
+		if joined, err = input.Join(pred, refs, r.Missing); err != nil {
+			return nil, 0, err
+		}
+	}
+	return &corpus{Joined: joined, predFile: r.Pred.Path, workers: max(1, r.Workers)}, dropped, nil
+}
+
+// text returns numbered words as text.
+func (t *cutTexts) text(ids []uint32) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = t.words.Word(id)
+	}
+	return out
+}
+
+// seenCaptions is seer's method of the caption metrics.
+func seenCaptions(ctx context.Context, c *corpus, tok string, pieces bool) (func(int) ([]string, [][]string), error) {
+	t, err := c.captions(ctx, tok)
+	if err != nil {
+		return nil, err
+	}
+	s := t.fields
+	if pieces {
+		s = t.pieces
+	}
+	return func(i int) ([]string, [][]string) {
+		refs := make([][]string, len(s.refs[i]))
+		for j, r := range s.refs[i] {
+			refs[j] = t.text(r)
+		}
+		return t.text(s.hyps[i]), refs
+	}, nil
+}
