@@ -419,6 +419,18 @@ func (s *train) Run(ctx context.Context, t *Task, p Part) error {
 	return out.Close(0)
 }
 
+// saveAt writes the state that training has after some steps.
+func (s *train) saveAt(dir string, steps int64) error {
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, uint64(*s.Seed)))
+	for range steps {
+		sum = sha256.Sum256(sum[:])
+	}
+	if err := os.Mkdir(filepath.Join(dir, "state"), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "state", "sum"), sum[:], 0o666)
+}
+
 // fixture is a store, a folder of raw files and a diary.
 type fixture struct {
 	t     testing.TB

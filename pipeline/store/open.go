@@ -59,18 +59,23 @@ func Open(dir string) (*Store, error) {
 	s := &Store{dir: abs, digests: OpenDigests(CacheDir()), now: time.Now}
 	s.beat.init()
 	version, err := readFormat(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		entries, err := os.ReadDir(abs)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("open store: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		entries, lerr := os.ReadDir(abs)
+		if lerr != nil && !errors.Is(lerr, fs.ErrNotExist) {
+			return nil, fmt.Errorf("open store: %w", lerr)
 		}
-		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), ".") {
-				return nil, fmt.Errorf("%w: %s is not empty and holds no file %s", ErrFormat, abs, formatFile)
+		// Looked at again: another runner may have made it a store just now.
+		version, err = readFormat(abs)
+		if errors.Is(err, fs.ErrNotExist) {
+			for _, e := range entries {
+				if !strings.HasPrefix(e.Name(), ".") {
+					return nil, fmt.Errorf("%w: %s is not empty and holds no file %s", ErrFormat, abs, formatFile)
+				}
 			}
+			return s, nil
 		}
-		return s, nil
+	}
+	switch {
 	case err != nil:
 		return nil, err
 	case version > FormatVersion:
