@@ -46,12 +46,25 @@ func NewWord(words *word.Vocab, maxLen int) (*Coder, error) {
 // base. MaxLen is the length of the longest sequence, BOS and EOS included; a
 // caption that is cut may be one id longer (radix.Code.Encode).
 func NewRadix(words *word.Vocab, base, maxLen int) (*Coder, error) {
-	n := len(words.Words()) + 1 // the words and, last, the unknown one
-	code, err := radix.New(n, base)
+	code, err := radixCode(words, base, 0)
 	if err != nil {
 		return nil, err
 	}
 	return newRadix(words, code, maxLen)
+}
+
+// radixCode returns the code of a vocabulary's indices: its words and, last, the
+// unknown one. Digits of 0 means the fewest.
+func radixCode(words *word.Vocab, base, digits int) (radix.Code, error) {
+	code, err := radix.New(len(words.Words())+1, base)
+	if err != nil || digits == 0 {
+		return code, err
+	}
+	if digits < code.Digits || digits > 31 {
+		return code, fmt.Errorf("digits: %d of base %d, want %d to 31 for %d words", digits, base, code.Digits, code.N)
+	}
+	code.Digits = digits
+	return code, nil
 }
 
 func newRadix(words *word.Vocab, code radix.Code, maxLen int) (*Coder, error) {
@@ -78,9 +91,9 @@ func Load(vocabJSON, wordVocab io.Reader) (*Coder, error) {
 	case Word:
 		c, err = NewWord(words, v.MaxLen)
 	case Radix:
-		c, err = newRadix(words, radix.Code{Base: v.Base, Digits: v.Digits, N: len(words.Words()) + 1}, v.MaxLen)
-		if err == nil && (v.Base < 2 || v.Base > 1<<30 || v.Digits < radix.DigitCount(len(words.Words())+1, v.Base) || v.Digits > 31) {
-			err = fmt.Errorf("%d digits of base %d cannot number %d words", v.Digits, v.Base, len(words.Words())+1)
+		var code radix.Code
+		if code, err = radixCode(words, v.Base, v.Digits); err == nil {
+			c, err = newRadix(words, code, v.MaxLen)
 		}
 	default:
 		err = fmt.Errorf("kind %q, want %s or %s", v.Kind, Word, Radix)

@@ -131,6 +131,9 @@ func (c *Counter) Add(text string) {
 // Total returns the number of running words.
 func (c *Counter) Total() int64 { return c.total }
 
+// Count returns how often a word was met.
+func (c *Counter) Count(w string) int64 { return c.words[w] }
+
 // Distinct returns the number of different words.
 func (c *Counter) Distinct() int { return len(c.words) }
 

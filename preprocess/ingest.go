@@ -1,0 +1,167 @@
+package preprocess
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"espalier/pipeline"
+	"espalier/preprocess/rawfile"
+)
+
+// Ingest reads the raw files of a corpus, its input "raw", into example shards,
+// one or more a split. Its parts are slices of the files.
+type Ingest struct {
+	Corpus string   `yaml:"corpus" json:"corpus" doc:"what the raw files are, such as coco/karpathy; espalier data list prints all"`
+	Split  string   `yaml:"split" json:"split" doc:"the rows' split, if the files do not say; selects one of coco/karpathy"`
+	Marks  []string `yaml:"marks" json:"marks" doc:"members of coco/karpathy's images, true or false, that are kept in meta.marks"`
+	Part   int      `yaml:"part" json:"part" doc:"rows of a part, about; default 4096"`
+}
+
+// Kind is "preprocess/ingest".
+func (*Ingest) Kind() string { return "preprocess/ingest" }
+
+// Version is raised when equal files would give other rows.
+func (*Ingest) Version() int { return 1 }
+
+// Check fills in defaults.
+func (g *Ingest) Check() error {
+	if g.Part == 0 {
+		g.Part = 4096
+	}
+	var errs []error
+	r, known := readerOf(g.Corpus)
+	switch {
+	case g.Corpus == "":
+		errs = append(errs, errors.New("corpus: required"))
+	case !known:
+		errs = append(errs, fmt.Errorf("corpus: %q, want one of %s", g.Corpus, strings.Join(Corpora(), ", ")))
+	case len(g.Marks) > 0 && !r.marks:
+		errs = append(errs, fmt.Errorf("marks: %s has none", g.Corpus))
+	}
+	for i, m := range g.Marks {
+		if m == "" || slices.Contains(g.Marks[:i], m) {
+			errs = append(errs, fmt.Errorf("marks: %q is empty or there twice", m))
+		}
+	}
+	if strings.ContainsAny(g.Split, "/\\\x00") {
+		errs = append(errs, fmt.Errorf("split: %q is no name for a split", g.Split))
+	}
+	if g.Part < 1 || g.Part > 1<<20 {
+		errs = append(errs, fmt.Errorf("part: %d, want 1 to %d", g.Part, 1<<20))
+	}
+	return errors.Join(errs...)
+}
+
+// A slice is what a part works on: a slice of a file, in the reader's terms.
+type slice struct {
+	File string          `json:"file"`
+	Of   json.RawMessage `json:"of"`
+}
+
+// Plan scans the files for the borders of rows.
+func (g *Ingest) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, error) {
+	raw, r, err := g.input(t)
+	if err != nil {
+		return nil, err
+	}
+	names, err := r.find(raw.Manifest.Files)
+	if err != nil {
+		return nil, err
+	}
+	var parts []pipeline.Part
+	var errs []error
+	for _, name := range names {
+		list, err := g.plan(ctx, t, raw, r, name)
+		if err != nil {
+			errs = append(errs, err) // all refused files are named at once
+			continue
+		}
+		for _, p := range list {
+			p.Index = len(parts)
+			parts = append(parts, p)
+		}
+	}
+	return parts, errors.Join(errs...)
+}
+
+func (g *Ingest) input(t *pipeline.Task) (*pipeline.Input, *reader, error) {
+	raw := t.In["raw"]
+	if raw == nil {
+		return nil, nil, errors.New("preprocess/ingest: no input named raw")
+	}
+	r, ok := readerOf(g.Corpus)
+	if !ok {
+		return nil, nil, fmt.Errorf("preprocess/ingest: no corpus %q", g.Corpus)
+	}
+	return raw, r, nil
+}
+
+func (g *Ingest) plan(ctx context.Context, t *pipeline.Task, raw *pipeline.Input, r *reader, name string) (_ []pipeline.Part, err error) {
+	f, p, err := open(ctx, t, raw, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.Close(), f.Close()) }()
+	mean := g.Part
+	if p.Gzip {
+		mean = 1 << 40 // a gzip stream is one part
+	}
+	list, err := r.plan(ctx, p, mean, g.options(name))
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]pipeline.Part, len(list))
+	for i, sl := range list {
+		of, err := json.Marshal(sl.of)
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(slice{File: name, Of: of})
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = pipeline.Part{ID: sl.id, Slice: text}
+	}
+	return parts, nil
+}
+
+// Run reads one slice.
+func (g *Ingest) Run(ctx context.Context, t *pipeline.Task, part pipeline.Part) (err error) {
+	raw, r, err := g.input(t)
+	if err != nil {
+		return err
+	}
+	var sl slice
+	if err := json.Unmarshal(part.Slice, &sl); err != nil {
+		return fmt.Errorf("slice of part %d: %w", part.Index, err)
+	}
+	f, p, err := open(ctx, t, raw, sl.File)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close(), f.Close()) }()
+	t.Meter.Expect(0, "rows")
+	return r.read(ctx, t, p, sl.Of, g.options(sl.File))
+}
+
+// Finish has nothing to add: duplicate keys were settled by Plan.
+func (g *Ingest) Finish(ctx context.Context, t *pipeline.Task, parts []pipeline.Part) error {
+	return nil
+}
+
+// open opens a raw file and expands it if it is a gzip stream.
+func open(ctx context.Context, t *pipeline.Task, raw *pipeline.Input, name string) (interface{ Close() error }, *rawfile.Plain, error) {
+	f, err := raw.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := rawfile.Open(ctx, name, f, f.Size(), t.Env.Scratch)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, p, nil
+}

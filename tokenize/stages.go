@@ -1,0 +1,262 @@
+package tokenize
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"espalier/pipeline"
+	"espalier/pipeline/shard"
+	"espalier/pipeline/store"
+	"espalier/tokenize/word"
+)
+
+// Names of a vocabulary's files.
+const (
+	VocabFile = "vocab.json" // a tokens.Vocab
+	WordFile  = "word.vocab" // the words, as SentencePiece lists them
+)
+
+// Fields that hold the text of captions.
+const (
+	Tokens     = "tokens"     // fields.tokens, as Karpathy's layout brings them
+	References = "references" // the raw captions, cleaned as Karpathy's tokens are
+)
+
+// Train learns a vocabulary from the captions of one split of its input
+// "examples". Its output holds word.vocab and vocab.json.
+type Train struct {
+	Type   string `yaml:"type" json:"type" doc:"word or radix; default radix"`
+	Size   int    `yaml:"size" json:"size" doc:"word ids, the 4 special ones included; default 10001"`
+	Base   int    `yaml:"base" json:"base" doc:"values of a radix digit; default 768"`
+	Digits int    `yaml:"digits" json:"digits" doc:"digits of a word; default the fewest that do"`
+	MaxLen int    `yaml:"max_len" json:"max_len" doc:"ids of the longest caption with BOS and EOS; default 18 for words, room for 12 words for radix"`
+	Field  string `yaml:"field" json:"field" doc:"text of the captions: tokens or references; default tokens"`
+	Split  string `yaml:"split" json:"split" doc:"default train"`
+}
+
+// Kind is "tokenize/train".
+func (*Train) Kind() string { return "tokenize/train" }
+
+// Version is raised when equal examples would give another vocabulary.
+func (*Train) Version() int { return 1 }
+
+// Check fills in defaults.
+func (s *Train) Check() error {
+	s.Type = cmp.Or(s.Type, Radix)
+	s.Size = cmp.Or(s.Size, 10001)
+	s.Field = cmp.Or(s.Field, Tokens)
+	s.Split = cmp.Or(s.Split, "train")
+	var errs []error
+	switch s.Type {
+	case Radix:
+		s.Base = cmp.Or(s.Base, 768)
+		if s.Base < 2 || s.Base > 1<<20 {
+			errs = append(errs, fmt.Errorf("base: %d, want 2 to %d", s.Base, 1<<20))
+		}
+		if s.Digits < 0 || s.Digits > 31 {
+			errs = append(errs, fmt.Errorf("digits: %d, want 1 to 31, or 0 for the fewest", s.Digits))
+		}
+	case Word:
+		s.MaxLen = cmp.Or(s.MaxLen, 18)
+		if s.Base != 0 || s.Digits != 0 {
+			errs = append(errs, errors.New("base, digits: a word vocabulary has none"))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("type: %q, want %s or %s", s.Type, Word, Radix))
+	}
+	if s.Size < int(word.First)+1 {
+		errs = append(errs, fmt.Errorf("size: %d, want at least %d", s.Size, word.First+1))
+	}
+	if s.MaxLen != 0 && s.MaxLen < 3 {
+		errs = append(errs, fmt.Errorf("max_len: %d, want at least 3", s.MaxLen))
+	}
+	return errors.Join(append(errs, checkField(s.Field))...)
+}
+
+func checkField(field string) error {
+	if field != Tokens && field != References {
+		return fmt.Errorf("field: %q, want %s or %s", field, Tokens, References)
+	}
+	return nil
+}
+
+// Run counts the words of the split and writes the vocabulary.
+func (s *Train) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
+	in := t.In["examples"]
+	if in == nil {
+		return errors.New("tokenize/train: no input named examples")
+	}
+	shards := in.Shards(s.Split)
+	if len(shards) == 0 {
+		return fmt.Errorf("tokenize/train: %s has no split %s, only %s", in.Node, s.Split, strings.Join(in.Manifest.Splits(), ", "))
+	}
+	var counter word.Counter
+	captions := 0
+	for _, e := range shards {
+		err := eachExample(ctx, in, e, s.Field, func(x *captioned) error {
+			for _, text := range x.texts {
+				counter.Add(text)
+				captions++
+			}
+			t.Meter.Add(1)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	words, err := counter.Vocab(s.Size)
+	if err != nil {
+		return fmt.Errorf("tokenize/train: %w", err)
+	}
+	coder, err := s.coder(words)
+	if err != nil {
+		return fmt.Errorf("tokenize/train: %w", err)
+	}
+	known := 0.0
+	for _, w := range words.Words() {
+		known += float64(counter.Count(w))
+	}
+	t.Out.Note("captions", strconv.Itoa(captions))
+	t.Out.Note("running_words", strconv.FormatInt(counter.Total(), 10))
+	t.Out.Note("distinct_words", strconv.Itoa(counter.Distinct()))
+	t.Out.Note("vocabulary_words", strconv.Itoa(len(words.Words())))
+	t.Out.Note("rare_characters", strconv.Itoa(len(counter.Rare())))
+	t.Out.Note("coverage", strconv.FormatFloat(known/float64(counter.Total()), 'f', 6, 64))
+	if s.Type == Radix {
+		t.Out.Note("base", strconv.Itoa(coder.Code().Base))
+		t.Out.Note("digits", strconv.Itoa(coder.Code().Digits))
+	}
+	return writeCoder(t.Out, coder)
+}
+
+func (s *Train) coder(words *word.Vocab) (*Coder, error) {
+	if s.Type == Word {
+		return NewWord(words, s.MaxLen)
+	}
+	code, err := radixCode(words, s.Base, s.Digits)
+	if err != nil {
+		return nil, err
+	}
+	return newRadix(words, code, cmp.Or(s.MaxLen, 2+12*code.Digits))
+}
+
+func writeCoder(out *store.Writer, c *Coder) error {
+	f, err := out.Create(WordFile, "")
+	if err != nil {
+		return err
+	}
+	if err := c.Words().Write(f); err != nil {
+		return err
+	}
+	if err := f.Close(0); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(c.Vocab(), "", " ")
+	if err != nil {
+		return err
+	}
+	if f, err = out.Create(VocabFile, ""); err != nil {
+		return err
+	}
+	if _, err := f.Write(append(b, '\n')); err != nil {
+		return err
+	}
+	return f.Close(0)
+}
+
+// Open reads the coder of a vocabulary that Train made.
+func Open(in *pipeline.Input) (_ *Coder, err error) {
+	v, err := in.Open(VocabFile)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	w, err := in.Open(WordFile)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return Load(section(v), section(w))
+}
+
+// captioned is what is read of an example.
+type captioned struct {
+	id, task, split, image string
+	texts                  []string // of its captions, in the order of its references
+}
+
+// Rows of example shards, with as many columns as are needed.
+type (
+	tokenColumns struct {
+		ID     string  `parquet:"id"`
+		Task   string  `parquet:"task,dict"`
+		Split  string  `parquet:"split,dict"`
+		Image  *string `parquet:"image,optional"`
+		Fields struct {
+			Tokens []string `parquet:"tokens,list"`
+		} `parquet:"fields"`
+	}
+	referenceColumns struct {
+		ID         string   `parquet:"id"`
+		Task       string   `parquet:"task,dict"`
+		Split      string   `parquet:"split,dict"`
+		Image      *string  `parquet:"image,optional"`
+		References []string `parquet:"references,list"`
+	}
+)
+
+// eachExample reads one shard of examples.
+func eachExample(ctx context.Context, in *pipeline.Input, e store.FileEntry, field string, f func(*captioned) error) error {
+	if field == References {
+		return eachRow(ctx, in, e, func(r *referenceColumns) error {
+			texts := make([]string, len(r.References))
+			for i, raw := range r.References {
+				texts[i] = word.Clean(raw)
+			}
+			return f(&captioned{r.ID, r.Task, r.Split, orEmpty(r.Image), texts})
+		})
+	}
+	return eachRow(ctx, in, e, func(r *tokenColumns) error {
+		return f(&captioned{r.ID, r.Task, r.Split, orEmpty(r.Image), r.Fields.Tokens})
+	})
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func eachRow[R any](ctx context.Context, in *pipeline.Input, e store.FileEntry, f func(*R) error) (err error) {
+	file, err := in.Open(e.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	r, err := shard.Open[R](file, file.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Name, err)
+	}
+	for g := range r.RowGroups() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rows, err := r.ReadGroup(g)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
+		}
+		for i := range rows {
+			if err := f(&rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
