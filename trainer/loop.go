@@ -3,12 +3,9 @@ package trainer
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -492,26 +489,24 @@ func (r *run) publish() error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.New()
-	n := &count{w: io.MultiWriter(out, sum)}
-	if err := ckpt.Write(n, weights, nil); err != nil {
+	c := ckpt.Checkpoint{Model: ModelKind}
+	if c.Weights, err = ckpt.WriteWeights(out, weights); err != nil {
 		return err
 	}
 	if err := out.Close(0); err != nil {
 		return err
 	}
-	c := ckpt.Checkpoint{Format: ckpt.Format, Model: ModelKind, Weights: ckpt.Digest{Bytes: n.n, SHA256: hex.EncodeToString(sum.Sum(nil))}}
 	if c.Config, err = json.Marshal(r.info); err != nil {
 		return err
 	}
 	if c.State, err = json.Marshal(result); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(c, "", " ")
+	text, err := c.Encode()
 	if err != nil {
 		return err
 	}
-	if err := writeFile(r.t.Out, ckpt.ConfigFile, append(text, '\n')); err != nil {
+	if err := writeFile(r.t.Out, ckpt.ConfigFile, text); err != nil {
 		return err
 	}
 	if err := r.copyVocab(); err != nil {
@@ -543,17 +538,6 @@ func (r *run) copyVocab() error {
 		}
 	}
 	return nil
-}
-
-type count struct {
-	w io.Writer
-	n int64
-}
-
-func (c *count) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 func writeFile(w *store.Writer, name string, text []byte) error {

@@ -142,11 +142,11 @@ func readInfo(files Files) (info Info, c ckpt.Checkpoint, err error) {
 	if err != nil {
 		return info, c, err
 	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return info, c, fmt.Errorf("%s: %w", ckpt.ConfigFile, err)
+	if c, err = ckpt.Decode(text, ckpt.ConfigFile); err != nil {
+		return info, c, err
 	}
-	if c.Format != ckpt.Format || c.Model != ModelKind {
-		return info, c, fmt.Errorf("%s: format %q of model %q, want %q of %q", ckpt.ConfigFile, c.Format, c.Model, ckpt.Format, ModelKind)
+	if c.Model != ModelKind {
+		return info, c, fmt.Errorf("%s: a model of %q, want %q", ckpt.ConfigFile, c.Model, ModelKind)
 	}
 	if err := json.Unmarshal(c.Config, &info); err != nil {
 		return info, c, fmt.Errorf("%s: config: %w", ckpt.ConfigFile, err)
