@@ -17,29 +17,20 @@ type Out struct {
 func (t *Tape) Linear(x, w, b Var, o Out) Var {
 	xv, wv := t.Value(x), t.Value(w)
 	y := t.alloc(tensor.Float32, xv.Rows(), wv.Shape[0])
-	e := op.Epilogue{Bias: t.Value(b), Act: o.Act}
-	dropped := o.Drop.P > 0
-	if o.Residual != 0 && !dropped {
+	e := op.Epilogue{Bias: t.Value(b), Act: o.Act, Drop: o.Drop}
+	if o.Residual != 0 {
 		e.Residual = t.matrix(t.Value(o.Residual))
 	}
-	var pre tensor.Tensor
 	if t.step.Grad && o.Act != op.None && (o.Act != op.ReLU || o.Residual != 0) {
-		pre = t.like(y)
-		e.Pre = pre
+		e.Pre = t.like(y)
 	}
 	t.dev.Gemm(y, t.matrix(xv), wv, op.Gemm{TransB: true, Epilogue: e})
-	if dropped {
-		t.dev.Drop(y, y, o.Drop)
-		if o.Residual != 0 {
-			t.dev.Add(y, y, t.matrix(t.Value(o.Residual)))
-		}
-	}
 	shape := t.shape(xv.Shape...)
 	shape[len(shape)-1] = wv.Shape[0]
 	y.Shape = shape
 	v, n := t.record(y, backLinear, x, w, b, o.Residual)
-	n.act, n.drop, n.saved[0] = o.Act, o.Drop, pre
-	n.reads = o.Act == op.ReLU && pre.IsZero()
+	n.act, n.drop, n.saved[0] = o.Act, o.Drop, e.Pre
+	n.reads = o.Act == op.ReLU && e.Pre.IsZero()
 	return v
 }
 
@@ -54,23 +45,14 @@ func backLinear(t *Tape, n *node, dout tensor.Tensor) {
 	var held int32
 	d := dout
 	if n.act != op.None || n.drop.P > 0 {
+		seen := n.saved[0] // what act saw
+		if n.reads {
+			seen = n.out // positive just where it was neither cut nor dropped
+		} else if !seen.IsZero() {
+			seen = t.view(seen, n.out.Shape...)
+		}
 		held, d = t.own(n)
-	}
-	switch {
-	case n.reads: // the result is positive just where it was neither cut nor dropped
-		t.dev.ActivateBack(d, dout, n.out, n.act)
-		if n.drop.P > 0 {
-			_, _, _, keep := n.drop.Mask()
-			t.dev.Scale(d, d, keep)
-		}
-	case n.act != op.None:
-		if n.drop.P > 0 {
-			t.dev.Drop(d, dout, n.drop)
-			dout = d
-		}
-		t.dev.ActivateBack(d, dout, t.view(n.saved[0], d.Shape...), n.act)
-	case n.drop.P > 0:
-		t.dev.Drop(d, dout, n.drop)
+		t.dev.FinishBack(d, dout, seen, n.act, n.drop)
 	}
 	d = t.matrix(d)
 	if dw := t.sum(w); !dw.IsZero() {
@@ -115,6 +97,12 @@ func (t *Tape) Norm(x, gain, shift Var, k op.Norm) Var {
 
 func backNorm(t *Tape, n *node, dout tensor.Tensor) {
 	x, gain, shift := n.in[0], n.in[1], n.in[2]
+	if r := &t.nodes[x]; r.needs && r.grad != 0 && t.bufs[r.grad].holds == 1 {
+		k := n.norm
+		k.Add = true
+		t.dev.NormBack(t.gradient(r), t.sum(gain), t.sum(shift), dout, r.out, t.Value(gain), n.saved[0], k)
+		return
+	}
 	buf, dx := t.fresh(x)
 	t.dev.NormBack(dx, t.sum(gain), t.sum(shift), dout, t.Value(x), t.Value(gain), n.saved[0], n.norm)
 	t.give(x, buf)

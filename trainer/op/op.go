@@ -80,11 +80,13 @@ const (
 )
 
 // An Epilogue is applied to each output element before it is stored:
-// y = act(alpha*x + bias) + residual, or act(alpha*x + bias + residual) where
-// ActLast is set, as ResNets have it. The residual may be the output itself.
+// y = drop(act(alpha*x + bias)) + residual, or act(alpha*x + bias + residual)
+// where ActLast is set, as ResNets have it. The residual may be the output
+// itself.
 type Epilogue struct {
 	Bias     tensor.Tensor // [n], optional
 	Act      Act
+	Drop     Dropout       // by the index in the output; not with ActLast
 	Residual tensor.Tensor // shape of the output, optional
 	ActLast  bool
 	Pre      tensor.Tensor // shape of the output, optional: receives what act sees, which backward passes need
@@ -175,6 +177,7 @@ const (
 type Norm struct {
 	Kind NormKind
 	Eps  float32
+	Add  bool // NormBack adds to dx, where a residual joins
 }
 
 // Normalise is the family of row normalisations: out = gain*norm(x) + shift.
@@ -182,7 +185,7 @@ type Normalise interface {
 	// Norm fills out and, if not zero, stats [rows, 2], which NormBack needs.
 	// shift may be zero.
 	Norm(out, stats, x, gain, shift tensor.Tensor, n Norm)
-	// NormBack fills dx; dgain and dshift accumulate. The deviation of a
+	// NormBack fills dx, or adds to it; dgain and dshift accumulate. The deviation of a
 	// constant row has gradient 0.
 	NormBack(dx, dgain, dshift, dy, x, gain, stats tensor.Tensor, n Norm)
 	// Softmax over the last axis; LogSoftmax likewise.
@@ -196,6 +199,10 @@ type Map interface {
 	Activate(out, x tensor.Tensor, a Act)
 	// ActivateBack: dx = dy * act'(x), x before the activation.
 	ActivateBack(dx, dy, x tensor.Tensor, a Act)
+	// FinishBack: dx = drop(dy) * act'(x), the gradient of an [Epilogue] but for
+	// its residual. x is what act saw; with ReLU it may be drop(act(x)); with
+	// None it may be zero.
+	FinishBack(dx, dy, x tensor.Tensor, a Act, d Dropout)
 	// Add, Mul: y has x's shape, or a suffix of it (then it is repeated).
 	Add(out, x, y tensor.Tensor)
 	Mul(out, x, y tensor.Tensor)

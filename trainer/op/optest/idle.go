@@ -72,5 +72,8 @@ func (d *Idle) Adam(_, _, _, _ tensor.Tensor, _ op.Adam)                 {}
 func (d *Idle) AttendBack(_, _, _, _, _, _, _, _, _, _ tensor.Tensor, _ op.Attention) {
 }
 
+// FinishBack does nothing.
+func (d *Idle) FinishBack(_, _, _ tensor.Tensor, _ op.Act, _ op.Dropout) {}
+
 // CrossEntropyBack does nothing.
 func (d *Idle) CrossEntropyBack(_, _, _, _, _ tensor.Tensor, _ op.CrossEntropy) {}
