@@ -22,7 +22,7 @@ type Batch struct {
 // (EOS counts, BOS does not), and the number of these tokens. smoothing is
 // label smoothing: 1-s on the target and s/(V-1) elsewhere, as KL divergence.
 func (m *Model) Loss(t *grad.Tape, b *Batch, smoothing float32) (loss grad.Var, tokens int, err error) {
-	width, err := m.checkCaptions(b.N, b.Captions, 2)
+	width, err := m.checkCaptions(b.N, b.Captions)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -57,7 +57,7 @@ func (m *Model) SampleLoss(t *grad.Tape, im *Images, samples [][]int32, advantag
 	for i, x := range samples {
 		captions[i] = append([]int32{m.config.BOS}, x...)
 	}
-	width, err := m.checkCaptions(im.N, captions, 2)
+	width, err := m.checkCaptions(im.N, captions)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -84,13 +84,13 @@ func (m *Model) SampleLoss(t *grad.Tape, im *Images, samples [][]int32, advantag
 
 // checkCaptions reports captions that do not fit, and returns the longest
 // input, which is a caption without its last token.
-func (m *Model) checkCaptions(images int, captions [][]int32, least int) (width int, err error) {
+func (m *Model) checkCaptions(images int, captions [][]int32) (width int, err error) {
 	if images < 1 || len(captions) == 0 || len(captions)%images != 0 {
 		return 0, fmt.Errorf("ort: %d captions for %d images", len(captions), images)
 	}
 	for r, c := range captions {
-		if len(c) < least || len(c) > m.config.MaxLen+1 {
-			return 0, fmt.Errorf("ort: caption %d: %d tokens, want %d to %d", r, len(c), least, m.config.MaxLen+1)
+		if len(c) < 2 || len(c) > m.config.MaxLen+1 {
+			return 0, fmt.Errorf("ort: caption %d: %d tokens, want 2 to %d", r, len(c), m.config.MaxLen+1)
 		}
 		for i, id := range c {
 			if id < 0 || int(id) >= m.config.Vocab {

@@ -6,6 +6,7 @@ import (
 
 	"espalier/trainer/decode"
 	"espalier/trainer/grad"
+	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
@@ -195,10 +196,10 @@ func (s *Stepper) Step(source, token []int32) ([]float32, error) {
 		}
 		q, k, v := l.self.Project(t, l.selfNorm.Apply(t, x))
 		k, v = s.extend(c, k, v, slot, n, seen)
-		y := t.Attention(q, k, v, 0, m.attention(t.Drop(0, 0)))
+		y := t.Attention(q, k, v, 0, m.attention(op.Dropout{}))
 		x = m.residual(t, l.self, y, x, atDecoderSelf, i)
 
-		a := m.attention(t.Drop(0, 0))
+		a := m.attention(op.Dropout{})
 		a.Mask, a.Group = mask, n/s.images
 		k, v = t.Leaf(s.memory[at].k, tensor.Tensor{}), t.Leaf(s.memory[at].v, tensor.Tensor{})
 		x = m.cross(t, l, x, k, v, a, i)
