@@ -227,3 +227,32 @@ func BenchmarkScore(b *testing.B) {
 		}
 	}
 }
+
+// The centre's score of a sentence is the mean of its plain CIDEr over images.
+func TestCentreIsTheMeanOverImages(t *testing.T) {
+	c := captiontest.Adversarial(t)[10]
+	for _, x := range captiontest.Adversarial(t) {
+		if len(x.Images) > len(c.Images) {
+			c = x
+		}
+	}
+	var words ngram.Words
+	images := number(&words, c.Images)
+	df := corpusDF(&words, images)
+	centre := NewCentre(df)
+	for _, im := range images {
+		centre.Add(im.refs)
+	}
+	plain := NewScorer(df, Options{Plain: true})
+	for i, im := range images {
+		for _, h := range im.refs { // all their n-grams are in the table
+			var sum float64
+			for _, other := range images {
+				sum += plain.Score(h, other.refs)
+			}
+			if got, want := centre.Score(h), sum/float64(len(images)); math.Abs(got-want) > 1e-12 {
+				t.Errorf("image %d: centre gives %v, the mean is %v", i, got, want)
+			}
+		}
+	}
+}
