@@ -210,76 +210,57 @@ func TestReferenceGradients(t *testing.T) {
 }
 
 // Ten updates with the reference's optimiser end at the reference's weights.
-// The rate is so high that noise of one unit in the last place grows by three
-// orders of magnitude, so the bound is what such noise does to our own run.
+// The rate is so high that noise in the last place of the weights makes some
+// thousandths of the loss after ten updates, so the bounds widen.
 func TestReferenceTraining(t *testing.T) {
-	const more = 4
 	r := openReference(t, shared.Dir(t, "goldens", "papers", "acort"), "acort_kv_000111")
 	rate := optim.Schedule{Kind: optim.Noam, Width: r.json.Config.Width, Warmup: 6}
 	if err := rate.Check(); err != nil {
 		t.Fatal(err)
 	}
-	b := r.batch()
-	train := func(noise float32) (losses []float64, weights map[string][]float32) {
-		ps := r.model.Params()
-		if err := r.model.Load(r.file("weights")); err != nil {
-			t.Fatal(err)
+	ps, b := r.model.Params(), r.batch()
+	read := func(f *ckpt.File, names []string) (x []float32) {
+		for _, name := range names {
+			part, err := f.Floats(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x = append(x, part...)
 		}
-		for _, p := range ps.All() {
-			r.dev.Scale(p.Value, p.Value, 1+noise)
-		}
-		adam := optim.NewAdam(ps, optim.AdamConfig{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, ClipValue: 0.1})
-		defer adam.Free()
-		for i := range r.json.TrainSteps.History {
-			ps.ZeroGrads()
-			loss, _ := r.loss(grad.Step{Grad: true, Number: uint64(i)}, b, 0)
-			losses = append(losses, loss)
-			adam.Update(rate.At(i))
-		}
-		weights = map[string][]float32{}
-		for _, p := range ps.All() {
-			x := make([]float32, p.Len())
-			r.dev.Read(x, p.Value)
-			weights[p.Path] = x
-		}
-		return losses, weights
+		return x
 	}
-	losses, weights := train(0)
-	noisyLosses, noisyWeights := train(1.0 / (1 << 23))
-	drift := 0.0
+	adam := optim.NewAdam(ps, optim.AdamConfig{Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, ClipValue: 0.1})
 	for i, h := range r.json.TrainSteps.History {
-		drift = max(drift, math.Abs(losses[i]-noisyLosses[i]))
-		if got := losses[i]; math.Abs(got-h.LossBefore) > 1e-5+more*drift {
-			t.Errorf("update %d: loss %g, want %g (noise makes %.1g)", i+1, got, h.LossBefore, drift)
+		ps.ZeroGrads()
+		loss, _ := r.loss(grad.Step{Grad: true, Number: uint64(i)}, b, 0)
+		bound := 1e-5
+		switch {
+		case i >= 7:
+			bound = 1e-2
+		case i >= 2:
+			bound = 1e-4
 		}
-		if i < 2 && math.Abs(losses[i]-h.LossBefore) > 1e-5 {
-			t.Errorf("update %d: loss %g, want %g", i+1, losses[i], h.LossBefore)
+		if math.Abs(loss-h.LossBefore) > bound {
+			t.Errorf("update %d: loss %g, want %g", i+1, loss, h.LossBefore)
 		}
 		if got := rate.At(i); math.Abs(got-h.Rate) > 1e-12*h.Rate {
 			t.Errorf("update %d: rate %g, want %g", i+1, got, h.Rate)
 		}
+		adam.Update(rate.At(i))
 	}
-	if drift > 0.05 {
-		t.Errorf("noise makes %g of the loss: this test shows nothing", drift)
-	}
-	drift = 0
-	for path, x := range weights {
-		drift = max(drift, worst(x, noisyWeights[path]))
-	}
-	if drift > 0.05 {
-		t.Errorf("noise makes %g of the weights: this test shows nothing", drift)
-	}
-	f := r.file("after10")
+	before, after := r.file("weights"), r.file("after10")
+	apart, moved := 0.0, 0.0
 	for _, p := range r.model.Published() {
-		var want []float32
-		for _, name := range p.Names {
-			x, err := f.Floats(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want = append(want, x...)
+		start, want := read(before, p.Names), read(after, p.Names)
+		got := make([]float32, len(want))
+		r.dev.Read(got, ps.Get(p.Path).Value)
+		for i := range got {
+			d, m := float64(got[i]-want[i]), float64(want[i]-start[i])
+			apart, moved = apart+d*d, moved+m*m
 		}
-		near(t, p.Path, weights[p.Path], want, more*drift)
+		near(t, p.Path, got, want, 0.05)
 	}
-	t.Logf("noise makes %.2g of the weights", drift)
+	if share := math.Sqrt(apart / moved); share > 0.02 {
+		t.Errorf("the weights end %.3g of their way from the reference's", share)
+	}
 }

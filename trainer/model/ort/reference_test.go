@@ -215,14 +215,6 @@ func largest(x []float32) float64 {
 	return m
 }
 
-func worst(a, b []float32) float64 {
-	w := 0.0
-	for i := range a {
-		w = max(w, math.Abs(float64(a[i]-b[i])))
-	}
-	return w
-}
-
 func (r *reference) loss(s grad.Step, b *Batch, smoothing float32) (float64, int) {
 	r.t.Helper()
 	r.tape.Begin(s)
