@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"espalier/trainer/kernel/gemm"
+	"espalier/trainer/kernel/norm"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -125,21 +126,27 @@ func (d *Device) AvgPool(out, x tensor.Tensor, size int) {
 	if out.Shape[0] != n || out.Shape[1] != oh || out.Shape[2] != ow || out.Shape[3] != c {
 		panic("cpu: output of a pool does not fit")
 	}
-	xs, ys := Floats(x), Floats(out)
-	share := 1 / float32(size*size)
-	d.each(n*oh*ow, func(t int) {
-		b, i, j := t/(oh*ow), t/ow%oh, t%ow
-		y := ys[t*c:][:c]
+	j := &d.average
+	*j = averageJob{x: Floats(x), y: Floats(out), ih: ih, iw: iw, oh: oh, ow: ow, c: c, size: size}
+	d.pool.Run(j, n*oh)
+}
+
+// An averageJob is an average pool.
+type averageJob struct {
+	x, y                    []float32
+	ih, iw, oh, ow, c, size int
+}
+
+// Tile fills one row of pixels.
+func (j *averageJob) Tile(_, t int) {
+	b, i := t/j.oh, t%j.oh
+	for l := range j.ow {
+		y := j.y[(t*j.ow+l)*j.c:][:j.c]
 		clear(y)
-		for di := range size {
-			for dj := range size {
-				for k, v := range xs[((b*ih+i*size+di)*iw+j*size+dj)*c:][:c] {
-					y[k] += v
-				}
-			}
+		for di := range j.size {
+			at := ((b*j.ih+i*j.size+di)*j.iw + l*j.size) * j.c
+			norm.SumRows(y, j.x[at:], j.c, j.size)
 		}
-		for k := range y {
-			y[k] *= share
-		}
-	})
+		scaleRow(y, 1/float32(j.size*j.size))
+	}
 }

@@ -30,11 +30,23 @@ type Device struct {
 	closed bool
 
 	// What operations reuse from call to call.
-	panelScratch, scale scratch
-	local               []scratch // of each thread
-	matmul              matmulJob
-	packJob             packJob
-	conv                convJob
+	panelScratch, scale, parts scratch
+	local                      []scratch // of each thread
+	matmul                     matmulJob
+	packJob                    packJob
+	conv                       convJob
+	attend                     attendJob
+	average                    averageJob
+	elementwise                mapJob
+	permute                    permuteJob
+	embed                      embedJob
+	adam                       adamJob
+	norm                       normJob
+	softmax                    softmaxJob
+	loss                       lossJob
+	sum                        sumJob
+	column                     columnJob
+	top                        topJob
 }
 
 // New returns a device of at most so many threads; 0 means one for each
@@ -74,23 +86,4 @@ func (d *Device) fail(err error) {
 	if d.err == nil {
 		d.err = err
 	}
-}
-
-// A tileFunc is a task made of a function.
-type tileFunc func(i int)
-
-func (f tileFunc) Tile(_, i int) { f(i) }
-
-// each runs f for every i in [0, n).
-func (d *Device) each(n int, f tileFunc) {
-	if n > 0 {
-		d.pool.Run(f, n)
-	}
-}
-
-// span runs f over [0, n) in pieces of about so many elements.
-func (d *Device) span(n, piece int, f func(lo, hi int)) {
-	d.each((n+piece-1)/piece, func(i int) {
-		f(i*piece, min(n, (i+1)*piece))
-	})
 }

@@ -13,9 +13,9 @@ import (
 
 func TestDevice(t *testing.T) {
 	for _, l := range cpuinfo.Levels() {
-		for _, threads := range []int{1, 2, 7} {
-			if threads == 2 && l != cpuinfo.Best() {
-				continue // of two cores, seven threads say as much
+		for _, threads := range []int{1, 7} {
+			if threads == 1 && l != cpuinfo.Best() {
+				continue // TestBits compares numbers of threads
 			}
 			t.Run(fmt.Sprintf("%v/threads=%d", l, threads), func(t *testing.T) {
 				defer cpuinfo.Limit(l)()

@@ -3,52 +3,73 @@ package cpu
 import (
 	"fmt"
 
+	"espalier/trainer/kernel/elem"
 	"espalier/trainer/tensor"
 )
 
-func (d *Device) checkEmbed(rows, table, id tensor.Tensor) (n int) {
-	if len(table.Shape) != 2 || rows.Len() != id.Len()*table.Shape[1] {
+// An embedJob copies rows of a table out, or adds rows to it.
+type embedJob struct {
+	rows, table []float32
+	ids         []int32
+	n, count    int // row length, rows of the table
+	scale       float32
+	add         bool
+}
+
+// Rows of a tile of a gather, columns of a tile of a scatter.
+const (
+	gatherRows     = 16
+	scatterColumns = 256
+)
+
+func (d *Device) planEmbed(rows, table, ids tensor.Tensor, scale float32) *embedJob {
+	if len(table.Shape) != 2 || rows.Len() != ids.Len()*table.Shape[1] {
 		panic("cpu: rows, table and ids do not fit")
 	}
-	for _, t := range ints(id) {
-		if int(t) >= table.Shape[0] {
-			d.fail(fmt.Errorf("cpu: id %d in a table of %d rows", t, table.Shape[0]))
+	j := &d.embed
+	*j = embedJob{rows: Floats(rows), table: Floats(table), ids: ints(ids), n: table.Shape[1], count: table.Shape[0], scale: scale}
+	for _, t := range j.ids {
+		if int(t) >= j.count {
+			d.fail(fmt.Errorf("cpu: id %d in a table of %d rows", t, j.count))
 			break
 		}
 	}
-	return table.Shape[1]
+	return j
 }
 
 // Gather fills out with scale times the rows that ids name.
-func (d *Device) Gather(out, table, ids32 tensor.Tensor, scale float32) {
-	n := d.checkEmbed(out, table, ids32)
-	ys, ts, ids := Floats(out), Floats(table), ints(ids32)
-	d.span(len(ids), 16, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y := ys[i*n:][:n]
-			if id := int(ids[i]); id < 0 || id >= table.Shape[0] {
-				clear(y)
-			} else {
-				for j, v := range ts[id*n:][:n] {
-					y[j] = scale * v
-				}
-			}
-		}
-	})
+func (d *Device) Gather(out, table, ids tensor.Tensor, scale float32) {
+	j := d.planEmbed(out, table, ids, scale)
+	d.pool.Run(j, (len(j.ids)+gatherRows-1)/gatherRows)
 }
 
 // ScatterAdd adds scale*dout to the rows that ids name, in the order of ids.
-func (d *Device) ScatterAdd(dtable, dout, ids32 tensor.Tensor, scale float32) {
-	n := d.checkEmbed(dout, dtable, ids32)
-	xs, ts, ids := Floats(dout), Floats(dtable), ints(ids32)
-	d.span(n, 64, func(lo, hi int) {
-		for i, t := range ids {
-			if id := int(t); id >= 0 && id < dtable.Shape[0] {
-				y := ts[id*n:][:n]
-				for j := lo; j < hi; j++ {
-					y[j] += float32(scale * xs[i*n+j])
-				}
+func (d *Device) ScatterAdd(dtable, dout, ids tensor.Tensor, scale float32) {
+	j := d.planEmbed(dout, dtable, ids, scale)
+	j.add = true
+	d.pool.Run(j, (j.n+scatterColumns-1)/scatterColumns)
+}
+
+// Tile does some rows of a gather or some columns of a scatter.
+func (j *embedJob) Tile(_, t int) {
+	if j.add {
+		lo, hi := t*scatterColumns, min((t+1)*scatterColumns, j.n)
+		for i, id := range j.ids {
+			if id >= 0 && int(id) < j.count {
+				elem.Axpy(j.table[int(id)*j.n:][lo:hi], j.rows[i*j.n:][lo:hi], j.scale)
 			}
 		}
-	})
+		return
+	}
+	for i := t * gatherRows; i < min((t+1)*gatherRows, len(j.ids)); i++ {
+		y, id := j.rows[i*j.n:][:j.n], int(j.ids[i])
+		switch {
+		case id < 0 || id >= j.count:
+			clear(y)
+		case j.scale == 1:
+			copy(y, j.table[id*j.n:])
+		default:
+			elem.Scale(y, j.table[id*j.n:][:j.n], j.scale)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"espalier/trainer/kernel/elem"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -11,13 +12,17 @@ type epilogue struct {
 	bias, residual, pre []float32
 	act                 op.Act
 	actLast             bool
+	drop                elem.Mask
 }
 
 func makeEpilogue(e *op.Epilogue, alpha float32, out tensor.Tensor) epilogue {
 	if alpha == 0 {
 		alpha = 1
 	}
-	s := epilogue{alpha, floats(e.Bias), floats(e.Residual), floats(e.Pre), e.Act, e.ActLast}
+	s := epilogue{alpha: alpha, bias: floats(e.Bias), residual: floats(e.Residual), pre: floats(e.Pre), act: e.Act, actLast: e.ActLast, drop: mask(e.Drop)}
+	if s.actLast && s.drop.Below != 0 {
+		panic("cpu: dropout with ActLast")
+	}
 	n := out.Len()
 	if (s.bias != nil && len(s.bias) != out.Dim(-1)) || (s.residual != nil && len(s.residual) != n) || (s.pre != nil && len(s.pre) != n) {
 		panic("cpu: epilogue does not fit the output")
@@ -27,7 +32,7 @@ func makeEpilogue(e *op.Epilogue, alpha float32, out tensor.Tensor) epilogue {
 
 // empty reports whether there is nothing beside alpha.
 func (e *epilogue) empty() bool {
-	return e.bias == nil && e.residual == nil && e.pre == nil && e.act == op.None
+	return e.bias == nil && e.residual == nil && e.pre == nil && e.act == op.None && e.drop.Below == 0
 }
 
 func (e *epilogue) nothing() bool { return e.alpha == 1 && e.empty() }
@@ -36,35 +41,26 @@ func (e *epilogue) nothing() bool { return e.alpha == 1 && e.empty() }
 // columns from j on.
 func (e *epilogue) apply(c []float32, at, j int) {
 	if e.alpha != 1 {
-		for i := range c {
-			c[i] *= e.alpha
-		}
+		scaleRow(c, e.alpha)
 	}
 	if e.bias != nil {
-		for i, b := range e.bias[j:][:len(c)] {
-			c[i] += b
-		}
+		elem.Add(c, c, e.bias[j:])
 	}
-	if e.actLast {
-		e.addResidual(c, at)
+	if e.actLast && e.residual != nil {
+		elem.Add(c, c, e.residual[at:])
 	}
 	if e.pre != nil {
 		copy(e.pre[at:], c)
 	}
 	if e.act != op.None {
-		for i, v := range c {
-			c[i] = activate(e.act, v)
-		}
+		elem.Apply(elem.Func(e.act), c, c)
 	}
-	if !e.actLast {
-		e.addResidual(c, at)
+	if e.drop.Below != 0 {
+		elem.Drop(c, c, uint64(at), e.drop)
+	}
+	if !e.actLast && e.residual != nil {
+		elem.Add(c, c, e.residual[at:])
 	}
 }
 
-func (e *epilogue) addResidual(c []float32, at int) {
-	if e.residual != nil {
-		for i, r := range e.residual[at:][:len(c)] {
-			c[i] += r
-		}
-	}
-}
+func scaleRow(x []float32, alpha float32) { elem.Scale(x, x, alpha) }

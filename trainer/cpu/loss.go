@@ -4,9 +4,20 @@ import (
 	"fmt"
 	"math"
 
+	"espalier/trainer/kernel/norm"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
+
+// A lossJob is a cross-entropy of rows or its gradient.
+type lossJob struct {
+	x, lse           []float32
+	loss             []float32 // forward
+	dx, weight       []float32 // backward
+	targets          []int32
+	v, rows          int
+	on, off, entropy float32
+}
 
 // smoothing returns the share of the target and of each other class, and the
 // entropy term of the divergence.
@@ -22,73 +33,73 @@ func smoothing(s float32, v int) (on, off, entropy float32) {
 	return float32(hi), float32(lo), float32(e)
 }
 
-func (d *Device) checkLoss(lse, logits, targets tensor.Tensor) (rows, v int) {
-	rows, v = logits.Rows(), logits.Dim(-1)
-	if lse.Len() != rows || targets.Len() != rows {
+func (d *Device) planLoss(lse, logits, targets tensor.Tensor, c op.CrossEntropy) *lossJob {
+	j := &d.loss
+	*j = lossJob{x: Floats(logits), lse: Floats(lse), targets: ints(targets), v: logits.Dim(-1), rows: logits.Rows()}
+	if len(j.lse) != j.rows || len(j.targets) != j.rows {
 		panic("cpu: loss operands do not fit")
 	}
-	for _, t := range ints(targets) {
-		if int(t) >= v {
-			d.fail(fmt.Errorf("cpu: target %d of %d classes", t, v))
+	j.on, j.off, j.entropy = smoothing(c.Smoothing, j.v)
+	for _, t := range j.targets {
+		if int(t) >= j.v {
+			d.fail(fmt.Errorf("cpu: target %d of %d classes", t, j.v))
 			break
 		}
 	}
-	return rows, v
+	return j
 }
 
 // CrossEntropy fills loss and lse.
 func (d *Device) CrossEntropy(loss, lse, logits, targets tensor.Tensor, c op.CrossEntropy) {
-	rows, v := d.checkLoss(lse, logits, targets)
-	if loss.Len() != rows {
+	j := d.planLoss(lse, logits, targets, c)
+	if j.loss = Floats(loss); len(j.loss) != j.rows {
 		panic("cpu: loss operands do not fit")
 	}
-	ls, es, xs, ts := Floats(loss), Floats(lse), Floats(logits), ints(targets)
-	on, off, entropy := smoothing(c.Smoothing, v)
-	d.span(rows, 4, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			row := xs[r*v:][:v]
-			top, sum := expSum(row)
-			l := log32(sum)
-			es[r] = top + l
-			t := int(ts[r])
-			if t < 0 || t >= v {
-				ls[r] = 0
-				continue
-			}
-			ls[r] = l - (row[t] - top)
-			if off != 0 {
-				var all float32
-				for _, x := range row {
-					all += l - (x - top)
-				}
-				ls[r] = entropy + float32(on*ls[r]) + float32(off*(all-ls[r]))
-			}
-		}
-	})
+	d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
 }
 
 // CrossEntropyBack fills dlogits.
 func (d *Device) CrossEntropyBack(dlogits, weight, lse, logits, targets tensor.Tensor, c op.CrossEntropy) {
-	rows, v := d.checkLoss(lse, logits, targets)
-	if weight.Len() != rows || dlogits.Len() != logits.Len() {
+	j := d.planLoss(lse, logits, targets, c)
+	j.dx, j.weight = Floats(dlogits), Floats(weight)
+	if len(j.weight) != j.rows || len(j.dx) != len(j.x) {
 		panic("cpu: loss operands do not fit")
 	}
-	ds, ws, es, xs, ts := Floats(dlogits), Floats(weight), Floats(lse), Floats(logits), ints(targets)
-	on, off, _ := smoothing(c.Smoothing, v)
-	d.span(rows, 4, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			row, y, t := xs[r*v:][:v], ds[r*v:][:v], int(ts[r])
-			if t < 0 || t >= v {
-				clear(y)
-				continue
-			}
-			for j, x := range row {
-				share := off
-				if j == t {
-					share = on
-				}
-				y[j] = ws[r] * (exp32(x-es[r]) - share)
-			}
+	d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
+}
+
+// Tile does some rows.
+func (j *lossJob) Tile(_, t int) {
+	for r := t * rowsTile; r < min((t+1)*rowsTile, j.rows); r++ {
+		x, target := j.x[r*j.v:][:j.v], int(j.targets[r])
+		if j.dx == nil {
+			j.loss[r] = j.forward(x, r, target)
+			continue
 		}
-	})
+		dx := j.dx[r*j.v:][:j.v]
+		if target < 0 || target >= j.v {
+			clear(dx)
+			continue
+		}
+		var at [1]float32 // the target's own, before x may be overwritten
+		norm.Share(at[:], x[target:target+1], j.lse[r], j.weight[r], j.on)
+		norm.Share(dx, x, j.lse[r], j.weight[r], j.off)
+		dx[target] = at[0]
+	}
+}
+
+// forward returns a row's loss and sets its lse.
+func (j *lossJob) forward(x []float32, r, target int) float32 {
+	top := norm.Largest(x)
+	l := log32(norm.ExpTotal(x, top))
+	j.lse[r] = top + l
+	if target < 0 || target >= j.v {
+		return 0
+	}
+	loss := l - (x[target] - top)
+	if j.off != 0 {
+		all := norm.Surprise(x, top, l)
+		loss = j.entropy + float32(j.on*loss) + float32(j.off*(all-loss))
+	}
+	return loss
 }

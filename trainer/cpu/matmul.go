@@ -34,29 +34,18 @@ func plan(c, a, b tensor.Tensor, g *op.Gemm) product {
 		kb, n = n, kb
 	}
 	p.n = n
-	if kb != p.k || c.Dim(-1) != n {
-		panic("cpu: matrices do not fit")
-	}
 	la, lb, lc := len(a.Shape)-2, len(b.Shape)-2, len(c.Shape)-2
 	switch {
-	case lc == 0 && la > 0: // the gradient of a weight
-		if !g.TransA || g.TransB || la != lb {
-			panic("cpu: a batch is summed over only for a transposed first operand")
-		}
-		for i := range la {
-			if a.Shape[i] != b.Shape[i] {
-				panic("cpu: batches do not fit")
-			}
-		}
-		p.k = a.Rows()
-	case la != lc || (lb != 0 && lb != lc):
-		panic("cpu: batches do not fit")
-	case lb == 0 && !g.TransA:
+	case lb == 0 && !g.TransA: // leading dimensions are rows
 		p.m = a.Rows()
-		if c.Rows() != p.m {
+		if kb != p.k || c.Rows() != p.m || c.Dim(-1) != n {
 			panic("cpu: matrices do not fit")
 		}
 		return p
+	case lc == 0 && g.TransA && !g.TransB: // leading dimensions are k: the gradient of a weight
+		p.k, kb = a.Rows(), b.Rows()
+	case lc != la || (lb != 0 && lb != lc):
+		panic("cpu: batches do not fit")
 	default:
 		for i := range lc {
 			if a.Shape[i] != c.Shape[i] || (lb != 0 && b.Shape[i] != c.Shape[i]) {
@@ -69,7 +58,7 @@ func plan(c, a, b tensor.Tensor, g *op.Gemm) product {
 			p.stepB = p.k * p.n
 		}
 	}
-	if c.Dim(-2) != p.m {
+	if kb != p.k || c.Dim(-2) != p.m || c.Dim(-1) != n {
 		panic("cpu: matrices do not fit")
 	}
 	return p
@@ -120,9 +109,7 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 // scaled returns a copy of x times alpha in scratch memory.
 func (d *Device) scaled(x []float32, alpha float32) []float32 {
 	y := d.scale.take(len(x))
-	for i, v := range x {
-		y[i] = alpha * v
-	}
+	d.runMap(mapJob{kind: mapScale, out: y, x: x, alpha: alpha})
 	return y
 }
 

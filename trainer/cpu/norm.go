@@ -3,159 +3,172 @@ package cpu
 import (
 	"math"
 
+	"espalier/trainer/kernel/elem"
+	"espalier/trainer/kernel/norm"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
+// Rows of a tile of row work, columns of a tile of column work.
+const (
+	rowsTile    = 8
+	columnsTile = 256
+)
+
+// A normJob normalises rows, or takes the gradient of that.
+type normJob struct {
+	x, out, gain, shift, stats []float32
+	dy, dx, dgain, dshift      []float32
+	c, rows                    int
+	n                          op.Norm
+	columns                    bool // the gradients of gain and shift
+}
+
 // Norm fills out and stats: the mean (0 for RMSNorm) and the factor of a row.
 func (d *Device) Norm(out, stats, x, gain, shift tensor.Tensor, n op.Norm) {
-	c, rows := x.Dim(-1), x.Rows()
-	xs, ys, gs, ss, st := Floats(x), Floats(out), Floats(gain), floats(shift), floats(stats)
-	if len(ys) != len(xs) || len(gs) != c || (ss != nil && len(ss) != c) || (st != nil && len(st) != 2*rows) {
+	j := &d.norm
+	*j = normJob{x: Floats(x), out: Floats(out), gain: Floats(gain), shift: floats(shift), stats: floats(stats), c: x.Dim(-1), rows: x.Rows(), n: n}
+	if len(j.out) != len(j.x) || len(j.gain) != j.c || (j.shift != nil && len(j.shift) != j.c) || (j.stats != nil && len(j.stats) != 2*j.rows) {
 		panic("cpu: norm operands do not fit")
 	}
-	d.span(rows, 16, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			row, y := xs[r*c:][:c], ys[r*c:][:c]
-			mean, inv := moments(row, n)
-			if st != nil {
-				st[2*r], st[2*r+1] = mean, inv
-			}
-			for i, v := range row {
-				y[i] = float32((v-mean)*inv) * gs[i]
-				if ss != nil {
-					y[i] += ss[i]
-				}
-			}
+	d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
+}
+
+// NormBack fills dx, or adds to it, and adds to dgain and dshift.
+func (d *Device) NormBack(dx, dgain, dshift, dy, x, gain, stats tensor.Tensor, n op.Norm) {
+	j := &d.norm
+	*j = normJob{
+		x: Floats(x), dy: Floats(dy), gain: Floats(gain), stats: Floats(stats),
+		dx: floats(dx), dgain: floats(dgain), dshift: floats(dshift), c: x.Dim(-1), rows: x.Rows(), n: n,
+	}
+	if len(j.dy) != len(j.x) || len(j.gain) != j.c || len(j.stats) != 2*j.rows ||
+		(j.dx != nil && len(j.dx) != len(j.x)) || (j.dgain != nil && len(j.dgain) != j.c) || (j.dshift != nil && len(j.dshift) != j.c) {
+		panic("cpu: norm operands do not fit")
+	}
+	if j.dgain != nil || j.dshift != nil {
+		j.columns = true
+		d.pool.Run(j, (j.c+columnsTile-1)/columnsTile)
+		j.columns = false
+	}
+	if j.dx != nil {
+		d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
+	}
+}
+
+// Tile does some rows, or some columns of the parameters' gradients.
+func (j *normJob) Tile(_, t int) {
+	if j.columns {
+		lo, hi := t*columnsTile, min((t+1)*columnsTile, j.c)
+		if j.rows == 0 || lo == hi {
+			return
 		}
-	})
+		switch {
+		case j.dshift == nil:
+			norm.Gains(j.dgain[lo:hi], j.dy[lo:], j.x[lo:], j.stats, j.c, j.rows)
+		case j.dgain == nil:
+			norm.SumRows(j.dshift[lo:hi], j.dy[lo:], j.c, j.rows)
+		default:
+			norm.GainsAndShifts(j.dgain[lo:hi], j.dshift[lo:hi], j.dy[lo:], j.x[lo:], j.stats, j.c, j.rows)
+		}
+		return
+	}
+	for r := t * rowsTile; r < min((t+1)*rowsTile, j.rows); r++ {
+		at := r * j.c
+		if j.dx != nil {
+			j.back(j.dx[at:][:j.c], j.dy[at:][:j.c], j.x[at:][:j.c], j.stats[2*r], j.stats[2*r+1])
+			continue
+		}
+		row := j.x[at:][:j.c]
+		mean, inv := moments(row, j.n)
+		if j.stats != nil {
+			j.stats[2*r], j.stats[2*r+1] = mean, inv
+		}
+		if j.shift == nil {
+			norm.ApplyBare(j.out[at:][:j.c], row, j.gain, mean, inv)
+		} else {
+			norm.Apply(j.out[at:][:j.c], row, j.gain, j.shift, mean, inv)
+		}
+	}
 }
 
 func moments(row []float32, n op.Norm) (mean, inv float32) {
 	c := float32(len(row))
-	if n.Kind != op.RMSNorm {
-		for _, v := range row {
-			mean += v
-		}
-		mean /= c
-	}
-	var sum float32
-	for _, v := range row {
-		sum += float32((v - mean) * (v - mean))
-	}
 	switch n.Kind {
-	case op.LayerNorm, op.RMSNorm:
-		return mean, 1 / sqrt32(sum/c+n.Eps)
+	case op.LayerNorm:
+		mean = norm.Sum(row) / c
+		return mean, 1 / sqrt32(norm.Deviations(row, mean)/c+n.Eps)
 	case op.StdNorm:
-		return mean, 1 / (sqrt32(sum/(c-1)) + n.Eps)
+		mean = norm.Sum(row) / c
+		return mean, 1 / (sqrt32(norm.Deviations(row, mean)/(c-1)) + n.Eps)
+	case op.RMSNorm:
+		return 0, 1 / sqrt32(norm.Squares(row)/c+n.Eps)
 	}
 	panic("cpu: unknown norm")
 }
 
-// NormBack fills dx and adds to dgain and dshift.
-func (d *Device) NormBack(dx, dgain, dshift, dy, x, gain, stats tensor.Tensor, n op.Norm) {
-	c, rows := x.Dim(-1), x.Rows()
-	xs, dys, gs, st := Floats(x), Floats(dy), Floats(gain), Floats(stats)
-	dxs, dgs, dss := floats(dx), floats(dgain), floats(dshift)
-	if len(dys) != len(xs) || len(gs) != c || len(st) != 2*rows ||
-		(dxs != nil && len(dxs) != len(xs)) || (dgs != nil && len(dgs) != c) || (dss != nil && len(dss) != c) {
-		panic("cpu: norm operands do not fit")
-	}
-	if dgs != nil || dss != nil {
-		d.span(c, 64, func(lo, hi int) {
-			for r := range rows {
-				mean, inv := st[2*r], st[2*r+1]
-				for i := lo; i < hi; i++ {
-					g := dys[r*c+i]
-					if dgs != nil {
-						dgs[i] += float32(g * float32((xs[r*c+i]-mean)*inv))
-					}
-					if dss != nil {
-						dss[i] += g
-					}
-				}
-			}
-		})
-	}
-	if dxs == nil {
-		return
-	}
-	d.span(rows, 16, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			normRowBack(dxs[r*c:][:c], dys[r*c:][:c], xs[r*c:][:c], gs, st[2*r], st[2*r+1], n.Kind)
-		}
-	})
-}
-
-func normRowBack(dx, dy, x, gain []float32, mean, inv float32, kind op.NormKind) {
-	var sum, dot, square float32
-	for i, v := range x {
-		g := float32(dy[i] * gain[i])
-		sum += g
-		dot += float32(g * (v - mean))
-		square += float32((v - mean) * (v - mean))
-	}
-	c := float32(len(x))
+// back fills one row of dx, or adds to it.
+func (j *normJob) back(dx, dy, x []float32, mean, inv float32) {
+	sum, dot := norm.Slopes(dy, j.gain, x, mean)
+	c := float32(j.c)
 	sum /= c
 	var slope float32
-	switch kind {
+	switch j.n.Kind {
 	case op.LayerNorm:
 		slope = inv * inv / c * dot
 	case op.RMSNorm:
 		sum, slope = 0, inv*inv/c*dot
 	case op.StdNorm:
-		if square > 0 {
-			slope = inv / float32((c-1)*sqrt32(square/(c-1))) * dot
+		if squares := norm.Deviations(x, mean); squares > 0 {
+			slope = inv / float32((c-1)*sqrt32(squares/(c-1))) * dot
 		}
 	}
-	for i, v := range x {
-		dx[i] = inv * (float32(dy[i]*gain[i]) - sum - float32((v-mean)*slope))
+	if !j.n.Add {
+		norm.Back(dx, dy, j.gain, x, mean, inv, sum, slope)
+		return
 	}
+	var part [256]float32
+	for at := 0; at < len(dx); at += len(part) {
+		end := min(at+len(part), len(dx))
+		g := part[:end-at]
+		norm.Back(g, dy[at:end], j.gain[at:end], x[at:end], mean, inv, sum, slope)
+		elem.Add(dx[at:end], dx[at:end], g)
+	}
+}
+
+func log32(x float32) float32  { return float32(math.Log(float64(x))) }
+func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+
+// A softmaxJob is a softmax of rows or its logarithm.
+type softmaxJob struct {
+	x, out  []float32
+	c, rows int
+	log     bool
 }
 
 // Softmax over the last axis.
-func (d *Device) Softmax(out, x tensor.Tensor) {
-	d.softmax(out, x, func(y, row []float32, top, sum float32) {
-		inv := 1 / sum
-		for i, v := range row {
-			y[i] = exp32(v-top) * inv
-		}
-	})
-}
+func (d *Device) Softmax(out, x tensor.Tensor) { d.runSoftmax(out, x, false) }
 
 // LogSoftmax over the last axis.
-func (d *Device) LogSoftmax(out, x tensor.Tensor) {
-	d.softmax(out, x, func(y, row []float32, top, sum float32) {
-		l := log32(sum)
-		for i, v := range row {
-			y[i] = v - top - l
-		}
-	})
-}
+func (d *Device) LogSoftmax(out, x tensor.Tensor) { d.runSoftmax(out, x, true) }
 
-func (d *Device) softmax(out, x tensor.Tensor, finish func(y, row []float32, top, sum float32)) {
-	c, rows := x.Dim(-1), x.Rows()
-	xs, ys := Floats(x), Floats(out)
-	if len(xs) != len(ys) {
+func (d *Device) runSoftmax(out, x tensor.Tensor, log bool) {
+	j := &d.softmax
+	*j = softmaxJob{x: Floats(x), out: Floats(out), c: x.Dim(-1), rows: x.Rows(), log: log}
+	if len(j.x) != len(j.out) {
 		panic("cpu: softmax operands do not fit")
 	}
-	d.span(rows, 8, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			row := xs[r*c:][:c]
-			top, sum := expSum(row)
-			finish(ys[r*c:][:c], row, top, sum)
-		}
-	})
+	d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
 }
 
-// expSum returns the maximum of a row and the sum of exp(x - maximum).
-func expSum(row []float32) (top, sum float32) {
-	top = float32(math.Inf(-1))
-	for _, v := range row {
-		top = max(top, v)
+// Tile does some rows.
+func (j *softmaxJob) Tile(_, t int) {
+	for r := t * rowsTile; r < min((t+1)*rowsTile, j.rows); r++ {
+		x, y := j.x[r*j.c:][:j.c], j.out[r*j.c:][:j.c]
+		top := norm.Largest(x)
+		if j.log {
+			norm.Less(y, x, top, log32(norm.ExpTotal(x, top)))
+		} else {
+			scaleRow(y, 1/norm.ExpSum(y, x, top))
+		}
 	}
-	for _, v := range row {
-		sum += exp32(v - top)
-	}
-	return top, sum
 }

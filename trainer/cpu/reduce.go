@@ -1,105 +1,140 @@
 package cpu
 
 import (
+	"espalier/trainer/kernel/norm"
 	"espalier/trainer/tensor"
 )
 
-// Sum adds all of x, in pieces whose sums are added in order.
-func (d *Device) Sum(out, x tensor.Tensor) {
-	d.reduce(out, x, func(v float32) float32 { return v })
+// A sumJob adds up a vector in pieces.
+type sumJob struct {
+	x, parts []float32
+	squares  bool
 }
+
+// Sum adds all of x: the sums of pieces of 8192 are added in order, in float64.
+func (d *Device) Sum(out, x tensor.Tensor) { d.runSum(out, x, false) }
 
 // SumSquares adds the squares of x likewise.
-func (d *Device) SumSquares(out, x tensor.Tensor) {
-	d.reduce(out, x, func(v float32) float32 { return v * v })
-}
+func (d *Device) SumSquares(out, x tensor.Tensor) { d.runSum(out, x, true) }
 
-func (d *Device) reduce(out, x tensor.Tensor, f func(v float32) float32) {
+func (d *Device) runSum(out, x tensor.Tensor, squares bool) {
 	if out.Len() != 1 {
 		panic("cpu: a sum has one element")
 	}
-	xs := Floats(x)
-	parts := make([]float64, (len(xs)+piece-1)/piece)
-	d.span(len(xs), piece, func(lo, hi int) {
-		var s float64
-		for _, v := range xs[lo:hi] {
-			s += float64(f(v))
-		}
-		parts[lo/piece] = s
-	})
+	j := &d.sum
+	*j = sumJob{x: Floats(x), squares: squares}
+	tiles := (len(j.x) + piece - 1) / piece
+	j.parts = d.parts.take(tiles)
+	d.pool.Run(j, tiles)
 	var s float64
-	for _, p := range parts {
-		s += p
+	for _, p := range j.parts {
+		s += float64(p)
 	}
 	Floats(out)[0] = float32(s)
 }
 
+// Tile adds up one piece.
+func (j *sumJob) Tile(_, t int) {
+	x := j.x[t*piece : min((t+1)*piece, len(j.x))]
+	if j.squares {
+		j.parts[t] = norm.Squares(x)
+	} else {
+		j.parts[t] = norm.Sum(x)
+	}
+}
+
+// A columnJob adds rows up.
+type columnJob struct {
+	x, out []float32
+	rows   int
+}
+
 // SumRows adds the rows of x to dbias, in order.
 func (d *Device) SumRows(dbias, x tensor.Tensor) {
-	n := dbias.Len()
-	xs, ys := Floats(x), Floats(dbias)
-	if n == 0 || len(xs)%n != 0 {
-		if len(xs) == 0 {
-			return
-		}
+	j := &d.column
+	*j = columnJob{x: Floats(x), out: Floats(dbias)}
+	n := len(j.out)
+	if len(j.x) == 0 {
+		return
+	}
+	if n == 0 || len(j.x)%n != 0 {
 		panic("cpu: rows do not fit")
 	}
-	d.span(n, 64, func(lo, hi int) {
-		for r := 0; r < len(xs); r += n {
-			for j := lo; j < hi; j++ {
-				ys[j] += xs[r+j]
-			}
-		}
-	})
+	j.rows = len(j.x) / n
+	d.pool.Run(j, (n+columnsTile-1)/columnsTile)
+}
+
+// Tile adds up some columns.
+func (j *columnJob) Tile(_, t int) {
+	lo, hi := t*columnsTile, min((t+1)*columnsTile, len(j.out))
+	norm.SumRows(j.out[lo:hi], j.x[lo:], len(j.out), j.rows)
+}
+
+// A topJob finds the largest of rows.
+type topJob struct {
+	x, values []float32
+	ids       []int32
+	n, k      int
 }
 
 // ArgMax finds the first maximum of each row.
 func (d *Device) ArgMax(ids, x tensor.Tensor) {
-	rows, n := x.Rows(), x.Dim(-1)
-	if ids.Len() != rows || n == 0 {
+	j := &d.top
+	*j = topJob{x: Floats(x), ids: ints(ids), n: x.Dim(-1)}
+	if len(j.ids) != x.Rows() || j.n == 0 {
 		panic("cpu: ids do not fit the rows")
 	}
-	xs, is := Floats(x), ints(ids)
-	d.span(rows, 8, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			best := 0
-			row := xs[r*n:][:n]
-			for j, v := range row {
-				if v > row[best] || row[best] != row[best] && v == v {
-					best = j
-				}
-			}
-			is[r] = int32(best)
-		}
-	})
+	d.pool.Run(j, len(j.ids))
 }
 
 // TopK finds the k largest of each row, descending, ties by lower index.
 func (d *Device) TopK(values, ids, x tensor.Tensor) {
-	rows, n, k := x.Rows(), x.Dim(-1), values.Dim(-1)
-	if k > n || values.Len() != rows*k || ids.Len() != rows*k {
+	j := &d.top
+	*j = topJob{x: Floats(x), values: Floats(values), ids: ints(ids), n: x.Dim(-1), k: values.Dim(-1)}
+	rows := x.Rows()
+	if j.k > j.n || len(j.values) != rows*j.k || len(j.ids) != rows*j.k {
 		panic("cpu: top values do not fit the rows")
 	}
-	if k == 0 {
+	if j.k > 0 {
+		d.pool.Run(j, rows)
+	}
+}
+
+// Tile does one row.
+func (j *topJob) Tile(_, r int) {
+	x := j.x[r*j.n:][:j.n]
+	if j.values == nil {
+		j.ids[r] = first(x)
 		return
 	}
-	xs, vs, is := Floats(x), Floats(values), ints(ids)
-	d.each(rows, func(r int) {
-		v, id := vs[r*k:][:0], is[r*k:][:0]
-		for j, y := range xs[r*n:][:n] {
-			at := len(v)
-			for at > 0 && (y > v[at-1] || v[at-1] != v[at-1] && y == y) {
-				at--
-			}
-			if at == k {
-				continue
-			}
-			if len(v) < k {
-				v, id = v[:len(v)+1], id[:len(id)+1]
-			}
-			copy(v[at+1:], v[at:])
-			copy(id[at+1:], id[at:])
-			v[at], id[at] = y, int32(j)
+	values, ids := j.values[r*j.k:][:0], j.ids[r*j.k:][:0]
+	for i, y := range x {
+		at := len(values)
+		if at == j.k && !above(y, values[at-1]) {
+			continue
 		}
-	})
+		for at > 0 && above(y, values[at-1]) {
+			at--
+		}
+		if len(values) < j.k {
+			values, ids = values[:len(values)+1], ids[:len(ids)+1]
+		}
+		copy(values[at+1:], values[at:])
+		copy(ids[at+1:], ids[at:])
+		values[at], ids[at] = y, int32(i)
+	}
 }
+
+// first returns the place of the first maximum; that of a row of NaN is 0.
+func first(x []float32) int32 {
+	top := norm.Largest(x)
+	for i, v := range x {
+		if v == top {
+			return int32(i)
+		}
+	}
+	return 0
+}
+
+// above reports whether x comes before y in descending order, NaN last.
+func above(x, y float32) bool { return x > y || (y != y && x == x) }

@@ -3,32 +3,41 @@ package cpu
 import (
 	"math"
 
+	"espalier/trainer/kernel/elem"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
+// An adamJob is an update cut into pieces.
+type adamJob struct {
+	p, g, m, v []float32
+	a          elem.Adam
+}
+
 // Adam updates p, m and v in place.
 func (d *Device) Adam(p, g, m, v tensor.Tensor, a op.Adam) {
-	ps, gs, ms, vs := Floats(p), Floats(g), Floats(m), Floats(v)
-	if len(gs) != len(ps) || len(ms) != len(ps) || len(vs) != len(ps) {
+	j := &d.adam
+	*j = adamJob{p: Floats(p), g: Floats(g), m: Floats(m), v: Floats(v)}
+	if len(j.g) != len(j.p) || len(j.m) != len(j.p) || len(j.v) != len(j.p) {
 		panic("cpu: update operands do not fit")
 	}
-	rate := float32(float64(a.Rate) / (1 - math.Pow(float64(a.Beta1), float64(a.Step))))
-	root := float32(1 / math.Sqrt(1-math.Pow(float64(a.Beta2), float64(a.Step))))
-	decay := 1 - float32(a.Rate*a.WeightDecay)
-	scale := a.GradScale
-	if scale == 0 {
-		scale = 1
+	j.a = elem.Adam{
+		Scale: a.GradScale, Clip: a.ClipValue, Beta1: a.Beta1, Beta2: a.Beta2, Eps: a.Eps,
+		Rate:  float32(float64(a.Rate) / (1 - math.Pow(float64(a.Beta1), float64(a.Step)))),
+		Root:  float32(1 / math.Sqrt(1-math.Pow(float64(a.Beta2), float64(a.Step)))),
+		Decay: 1 - float32(a.Rate*a.WeightDecay),
 	}
-	d.span(len(ps), piece, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			x := gs[i] * scale
-			if a.ClipValue > 0 {
-				x = min(max(x, -a.ClipValue), a.ClipValue)
-			}
-			ms[i] = float32(a.Beta1*ms[i]) + float32((1-a.Beta1)*x)
-			vs[i] = float32(a.Beta2*vs[i]) + float32((1-a.Beta2)*float32(x*x))
-			ps[i] = float32(ps[i]*decay) - rate*ms[i]/(float32(sqrt32(vs[i])*root)+a.Eps)
-		}
-	})
+	if a.GradScale == 0 {
+		j.a.Scale = 1
+	}
+	if a.ClipValue <= 0 {
+		j.a.Clip = float32(math.Inf(1))
+	}
+	d.pool.Run(j, (len(j.p)+piece-1)/piece)
+}
+
+// Tile updates one piece.
+func (j *adamJob) Tile(_, t int) {
+	lo, hi := t*piece, min((t+1)*piece, len(j.p))
+	j.a.Update(j.p[lo:hi], j.g[lo:hi], j.m[lo:hi], j.v[lo:hi])
 }

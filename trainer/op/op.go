@@ -103,10 +103,10 @@ type Gemm struct {
 // Matmul is the family of matrix products.
 type Matmul interface {
 	// Gemm computes c = epilogue(alpha * op(a) * op(b)). Operands are [m,k],
-	// [k,n], [m,n] after op, or all have the same leading batch dimensions; b
-	// may be a 2-D matrix shared by a batch (the batch then counts as rows).
-	// Where c is 2-D and a and b are not, TransA is set and TransB is not: the
-	// batch counts as k, which is how the gradient of a weight is summed.
+	// [k,n], [m,n] after op, or have the same leading batch dimensions. Where b
+	// is a 2-D matrix, the leading dimensions of a and c count as rows. Where c
+	// is 2-D, TransA is set and TransB is not, the leading dimensions of a and b
+	// count as k, which is how the gradient of a weight is summed.
 	// c may not overlap a or b. Each element of c is one chain of fused
 	// multiply-adds over ascending k.
 	Gemm(c, a, b tensor.Tensor, g Gemm)

@@ -32,10 +32,13 @@ type Product struct {
 	StepA   int // from a step of k to the next
 	B       []float32
 	Packed  bool
-	LDB     int // plain b: from a step of k to the next
-	C       []float32
-	LDC     int
-	Load    bool // start from c, not from zero
+	// PanelRows is the number of rows that b was packed with, if more than K:
+	// then only the first K are used.
+	PanelRows int
+	LDB       int // plain b: from a step of k to the next
+	C         []float32
+	LDC       int
+	Load      bool // start from c, not from zero
 }
 
 // MaxRows returns how many rows of c the inner loop takes at once.
@@ -81,11 +84,13 @@ func (p *Product) check() {
 	}
 	_ = p.A[(p.M-1)*p.RowA+(p.K-1)*p.StepA]
 	if p.Packed {
-		_ = p.B[PackedLen(p.K, p.N)-1]
+		_ = p.B[PackedLen(p.panelRows(), p.N)-1]
 	} else {
 		_ = p.B[(p.K-1)*p.LDB+p.N-1]
 	}
 }
+
+func (p *Product) panelRows() int { return max(p.K, p.PanelRows) }
 
 // strip computes one panel of columns from j on, or several where rows are few,
 // and returns how many columns.
@@ -93,7 +98,8 @@ func (p *Product) strip(i, rows, tiles, j, j1, l, d int, load bool) int {
 	cols := min(Panel, j1-j)
 	at, ldb, next := l*p.LDB+j, p.LDB, Panel
 	if p.Packed {
-		at, ldb, next = j/Panel*p.K*Panel+l*Panel, Panel, p.K*Panel
+		k := p.panelRows()
+		at, ldb, next = j/Panel*k*Panel+l*Panel, Panel, k*Panel
 	}
 	if wide := wideColumns(rows); wide > Panel && j1-j >= wide {
 		cols = wide

@@ -1,0 +1,197 @@
+// Command elem generates elementwise kernels.
+package main
+
+import (
+	"espalier/trainer/kernel/_asm/asm"
+
+	. "github.com/mmcloughlin/avo/build"
+)
+
+type vec = asm.Vec
+
+var one = []string{"out"}
+
+func main() {
+	ConstraintExpr("!purego")
+	for _, i := range []asm.ISA{asm.AVX512, asm.AVX2} {
+		arithmetic(i)
+		activations(i)
+		logarithm(i)
+		drop(i)
+		adam(i)
+	}
+	Generate()
+}
+
+func arithmetic(i asm.ISA) {
+	xy := []string{"x", "y"}
+	(&asm.Loop{Name: "add", Doc: "fills out with x + y.", Out: one, In: xy}).Map(i, func(in, _ []vec) []vec {
+		return []vec{i.Add(in[0], in[1])}
+	})
+	(&asm.Loop{Name: "mul", Doc: "fills out with x*y.", Out: one, In: xy}).Map(i, func(in, _ []vec) []vec {
+		return []vec{i.Mul(in[0], in[1])}
+	})
+	(&asm.Loop{Name: "axpy", Doc: "adds alpha*x to y, rounding once.", Out: []string{"y"}, In: []string{"x", "y"}, Scalars: []string{"alpha"}}).Map(i, func(in, s []vec) []vec {
+		return []vec{i.FmaAdd(in[1], in[0], s[0])}
+	})
+	(&asm.Loop{Name: "scale", Doc: "fills out with alpha*x.", Out: one, In: []string{"x"}, Scalars: []string{"alpha"}}).Map(i, func(in, s []vec) []vec {
+		return []vec{i.Mul(in[0], s[0])}
+	})
+}
+
+// An activation is its value and slope at x.
+type activation struct {
+	name  string
+	value func(i asm.ISA, x vec) vec
+	slope func(i asm.ISA, x vec) vec
+}
+
+var table = []activation{
+	{
+		"relu",
+		func(i asm.ISA, x vec) vec { return i.Max(i.Zero(), x) },
+		func(i asm.ISA, x vec) vec { return i.Keep(i.Cmp(asm.GT, x, asm.F(0)), i.Copy(asm.F(1))) },
+	},
+	{
+		"geluTanh", // x/(1+exp(-2u)), u = sqrt(2/pi)*(x + 0.044715x³)
+		func(i asm.ISA, x vec) vec {
+			return i.Mul(x, geluSigmoid(i, x, i.Mul(x, x)))
+		},
+		func(i asm.ISA, x vec) vec {
+			x2 := i.Mul(x, x)
+			s := geluSigmoid(i, x, x2)
+			// s + x*2u'*s*(1-s)
+			du := i.Fma(x2, i.Copy(asm.F(3*2*geluCube*sqrt2OverPi)), asm.F(2*sqrt2OverPi))
+			return logistic(i, s, i.Mul(x, du))
+		},
+	},
+	{
+		"geluErf",
+		func(i asm.ISA, x vec) vec {
+			_, below := i.Normal(x)
+			return i.Mul(x, below)
+		},
+		func(i asm.ISA, x vec) vec {
+			density, below := i.Normal(x)
+			return i.FmaAdd(below, i.Mul(x, asm.F(0.3989422804014327)), density)
+		},
+	},
+	{
+		"quickGELU",
+		func(i asm.ISA, x vec) vec { return i.Mul(x, i.Sigmoid(i.Mul(x, asm.F(1.702)))) },
+		func(i asm.ISA, x vec) vec {
+			y := i.Mul(x, asm.F(1.702))
+			return logistic(i, i.Sigmoid(y), y)
+		},
+	},
+	{
+		"silu",
+		func(i asm.ISA, x vec) vec { return i.Mul(x, i.Sigmoid(x)) },
+		func(i asm.ISA, x vec) vec { return logistic(i, i.Sigmoid(x), x) },
+	},
+	{
+		"tanh",
+		func(i asm.ISA, x vec) vec { return i.Tanh(x) },
+		func(i asm.ISA, x vec) vec {
+			t := i.Tanh(x)
+			return i.FmaSub(i.Copy(asm.F(1)), t, t)
+		},
+	},
+	{
+		"sigmoid",
+		func(i asm.ISA, x vec) vec { return i.Sigmoid(x) },
+		func(i asm.ISA, x vec) vec {
+			s := i.Sigmoid(x)
+			return i.FmaSub(s, i.Copy(s), s)
+		},
+	},
+}
+
+const (
+	sqrt2OverPi = 0.7978845608028654
+	geluCube    = 0.044715
+)
+
+// geluSigmoid is 1/(1+exp(-2u)).
+func geluSigmoid(i asm.ISA, x, x2 vec) vec {
+	u := i.Fma(i.Copy(x2), i.Copy(asm.F(2*geluCube*sqrt2OverPi)), asm.F(2*sqrt2OverPi))
+	return i.Sigmoid(i.Mul(u, x))
+}
+
+// logistic is s + y*s*(1-s).
+func logistic(i asm.ISA, s, y vec) vec {
+	t := i.FmaSub(i.Copy(s), s, s)
+	return i.FmaAdd(s, y, t)
+}
+
+func activations(i asm.ISA) {
+	for _, a := range table {
+		(&asm.Loop{Name: a.name, Doc: "applies the activation to x.", Out: one, In: []string{"x"}}).Map(i, func(in, _ []vec) []vec {
+			return []vec{a.value(i, in[0])}
+		})
+		(&asm.Loop{Name: a.name + "Back", Doc: "fills out with dy times the activation's slope at x.", Out: one, In: []string{"dy", "x"}}).Map(i, func(in, _ []vec) []vec {
+			return []vec{i.Mul(a.slope(i, in[1]), in[0])}
+		})
+	}
+}
+
+func logarithm(i asm.ISA) {
+	(&asm.Loop{Name: "logFloor", Doc: "fills out with log(max(x, floor)).", Out: one, In: []string{"x"}, Scalars: []string{"floor"}}).Map(i, func(in, s []vec) []vec {
+		return []vec{i.Log(i.Max(s[0], in[0]))}
+	})
+	(&asm.Loop{Name: "logFloorBack", Doc: "fills out with dy/x where x is above the floor, else 0.", Out: one, In: []string{"dy", "x"}, Scalars: []string{"floor"}}).Map(i, func(in, s []vec) []vec {
+		return []vec{i.Keep(i.Cmp(asm.GT, in[1], s[0]), i.Div(in[0], in[1]))}
+	})
+}
+
+// drop follows op.Hash: two rounds of the mixer with a key before each.
+func drop(i asm.ISA) {
+	l := &asm.Loop{
+		Name: "drop", Doc: "fills out with scale*x where the hash of the element number is at least below, else 0.",
+		Out: one, In: []string{"x"}, Words: []string{"from", "k0", "k1", "below"}, Scalars: []string{"scale"}, Lazy: true,
+	}
+	l.MapIndexed(i, func(n vec, in, _ []vec) []vec {
+		word := func(name string) vec {
+			b, err := Param(name).Resolve()
+			if err != nil {
+				panic(err)
+			}
+			d := i.Vec()
+			VPBROADCASTD(b.Addr, d)
+			return d
+		}
+		h := mix(i, i.Xor(n, word("k0")))
+		h = mix(i, i.Xor(h, word("k1")))
+		return []vec{i.Keep(i.AtLeast(h, word("below")), i.Mul(in[0], i.Scalar("scale")))}
+	}, true)
+}
+
+func mix(i asm.ISA, x vec) vec {
+	x = i.Xor(x, i.ShiftRight(x, 16))
+	x = i.MulInt(x, asm.Bits(0x7feb352d))
+	x = i.Xor(x, i.ShiftRight(x, 15))
+	x = i.MulInt(x, asm.Bits(0x846ca68b))
+	return i.Xor(x, i.ShiftRight(x, 16))
+}
+
+func adam(i asm.ISA) {
+	l := &asm.Loop{
+		Name: "adam", Doc: "updates p, m and v; see Adam.",
+		Out: []string{"p", "m", "v"}, In: []string{"p", "grad", "m", "v"},
+		Scalars: []string{"scale", "clip", "beta1", "rest1", "beta2", "rest2", "rate", "root", "eps", "decay"}, Lazy: true,
+	}
+	l.Map(i, func(in, _ []vec) []vec {
+		p, g, m, v := in[0], in[1], in[2], in[3]
+		g = i.Mul(g, i.Scalar("scale"))
+		clip := i.Scalar("clip")
+		g = i.Max(i.Xor(clip, asm.Bits(0x80000000)), i.Min(clip, g))
+		m = i.Mul(m, i.Scalar("beta1"))
+		i.FmaAdd(m, g, i.Scalar("rest1"))
+		v = i.Mul(v, i.Scalar("beta2"))
+		i.FmaAdd(v, i.Mul(g, g), i.Scalar("rest2"))
+		div := i.Fma(i.Sqrt(v), i.Scalar("root"), i.Scalar("eps"))
+		step := i.Div(i.Mul(m, i.Scalar("rate")), div)
+		p = i.Sub(i.Mul(p, i.Scalar("decay")), step)
+		return []vec{p, m, v}
+	})
+}
