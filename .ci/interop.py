@@ -76,7 +76,7 @@ def readers(path):
     yield "pyarrow", arrow
     if not any(pyarrow.types.is_float16(t) for c in arrow.schema.types for t in inner(c)):
         yield "duckdb", duckdb.sql("select * from arrow").arrow()
-    yield "polars", polars.read_ipc(path, memory_map=False).to_arrow()
+    yield "polars", polars.read_ipc(path).to_arrow()
 
 
 def inner(t):
