@@ -414,7 +414,7 @@ func (e *engine) emit(n *node, message string, err error) {
 		ev.Meter = &n.meter
 	}
 	if !n.began.IsZero() {
-		ev.Seconds = e.now().Sub(n.began).Seconds()
+		ev.Seconds = max(0, e.now().Sub(n.began).Seconds())
 	}
 	if m := n.manifest; m != nil {
 		ev.Rows, ev.Bytes, ev.Dead = m.Rows, m.Bytes(), m.Dead

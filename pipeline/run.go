@@ -294,7 +294,7 @@ func (e *engine) runNode(ctx context.Context, n *node) {
 	n.runErr = err
 	n.mu.Lock()
 	state := n.state // Cached or Done, if there is an output
-	n.seconds = e.now().Sub(began).Seconds()
+	n.seconds = max(0, e.now().Sub(began).Seconds())
 	n.mu.Unlock()
 	switch {
 	case err == nil:
@@ -323,7 +323,7 @@ func (e *engine) runNode(ctx context.Context, n *node) {
 
 // result sums up.
 func (e *engine) result(start time.Time, mem *memory) *Result {
-	res := &Result{Run: e.rec.run, Seconds: e.now().Sub(start).Seconds(), PeakMemory: mem.processPeak()}
+	res := &Result{Run: e.rec.run, Seconds: max(0, e.now().Sub(start).Seconds()), PeakMemory: mem.processPeak()}
 	for _, n := range e.nodes {
 		r := NodeResult{
 			Name: n.Name, Kind: n.Stage.Kind(), Key: n.key, State: n.state, Manifest: n.manifest, Dir: e.dir(n),

@@ -23,6 +23,7 @@ import (
 // processes.
 type Digests struct {
 	path string // "" keeps nothing on disk
+	most int    // records on disk before the older half goes
 
 	mu     sync.Mutex
 	loaded bool
@@ -38,7 +39,7 @@ type digest = [sha256.Size]byte
 const (
 	digestMagic   = "esD1"
 	digestRecord  = 4 + 5*8 + sha256.Size + 4 // magic, identity, digest, CRC
-	maxDigests    = 1 << 20                   // records on disk before the older half goes
+	maxDigests    = 1 << 20
 	flushRecords  = 2000
 	flushInterval = 5 * time.Second
 )
@@ -59,7 +60,7 @@ func CacheDir() string {
 // OpenDigests returns the digest cache below dir, or one that lasts as long as
 // the process if dir is "".
 func OpenDigests(dir string) *Digests {
-	d := &Digests{known: make(map[identity]digest), loaded: dir == ""}
+	d := &Digests{known: make(map[identity]digest), loaded: dir == "", most: maxDigests}
 	if dir != "" {
 		d.path = filepath.Join(dir, "digests", "v1")
 	}
@@ -225,7 +226,7 @@ func (d *Digests) flush() {
 	if _, err := f.Write(fresh); err != nil {
 		return
 	}
-	if d.stored += len(fresh) / digestRecord; d.stored > maxDigests {
+	if d.stored += len(fresh) / digestRecord; d.stored > d.most {
 		d.compact()
 	}
 }
@@ -236,7 +237,7 @@ func (d *Digests) compact() {
 	if err != nil {
 		return
 	}
-	keep := data[len(data)-min(len(data), maxDigests/2*digestRecord):]
+	keep := data[len(data)-min(len(data), d.most/2*digestRecord):]
 	tmp := d.path + "." + randomHex(6)
 	if os.WriteFile(tmp, keep, 0o600) != nil || os.Rename(tmp, d.path) != nil {
 		os.Remove(tmp)

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +47,17 @@ func readManifest(path string) (*Manifest, error) {
 	if m.Format > ManifestFormat {
 		return nil, fmt.Errorf("%w: %s has format %d, this program knows up to %d", ErrFormat, path, m.Format, ManifestFormat)
 	}
+	m.Params = compact(m.Params)
 	return &m, nil
+}
+
+// compact undoes the indenting of a record that a record holds.
+func compact(text json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return text
+	}
+	return b.Bytes()
 }
 
 // Part returns the committed result of a part, if its files are whole. The
@@ -117,6 +129,11 @@ func (s *Store) readPlan(key Key) (*PlanManifest, error) {
 	}
 	if p.Key != key {
 		return nil, fmt.Errorf("%w: %s is of another output", ErrDamaged, s.planPath(key))
+	}
+	for i := range p.Parts {
+		if len(p.Parts[i].Slice) > 0 {
+			p.Parts[i].Slice = compact(p.Parts[i].Slice)
+		}
 	}
 	return &p, nil
 }

@@ -1,0 +1,472 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("ESPALIER_CACHE", filepath.Join(dir, "cache"))
+	s, err := Open(filepath.Join(dir, "a store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// key makes a key of a short name.
+func key(name string) Key { return Key(fmt.Sprintf("%064x", name)) }
+
+// put commits an output of one piece.
+func put(t testing.TB, s *Store, k Key, files map[string]string) *Manifest {
+	t.Helper()
+	w, err := s.NewOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	for name, text := range files {
+		write(t, w.Create, name, text)
+	}
+	m, err := w.Commit(Manifest{Kind: "test/put", Version: 1, Key: k, Params: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func write(t testing.TB, create func(name, schema string) (*OutFile, error), name, text string) {
+	t.Helper()
+	f, err := create(name, "text/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(f, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(int64(strings.Count(text, "\n"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// side adapts Writer.Side to write.
+func side(w *Writer) func(name, schema string) (*OutFile, error) {
+	return func(name, _ string) (*OutFile, error) { return w.Side(name) }
+}
+
+func putPart(t testing.TB, s *Store, k Key, files, sides map[string]string) *PartManifest {
+	t.Helper()
+	w, err := s.NewPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	for name, text := range files {
+		write(t, w.Create, name, text)
+	}
+	for name, text := range sides {
+		write(t, side(w), name, text)
+	}
+	p, err := w.CommitPart(PartManifest{Kind: "test/part", Version: 1, Key: k, ID: string(k)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func read(t testing.TB, s *Store, m *Manifest, name string) string {
+	t.Helper()
+	f, err := s.OpenFile(t.Context(), m, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// tree lists the files of the store, without object names.
+func tree(t testing.TB, s *Store) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(s.dir, path)
+		if strings.HasPrefix(rel, "objects/") {
+			rel = "objects/..."
+		}
+		names = append(names, rel)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func equal[T comparable](t testing.TB, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
+	}
+}
+
+func TestCommitPublishesAllOrNothing(t *testing.T) {
+	s := newStore(t)
+	k := key("a")
+	w, err := s.NewOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w.Create, "sub/vocab.txt", "a\nb\n")
+	f, err := w.Create("unfinished", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(f, "not closed")
+	w.Note("size", "2")
+	if _, err := s.Manifest(k); !errors.Is(err, ErrMissing) {
+		t.Errorf("before the commit: %v", err)
+	}
+	m, err := w.Commit(Manifest{Kind: "test/put", Version: 3, Key: k, Params: []byte(`{"x":1}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "store", tree(t, s), []string{
+		"FORMAT", "objects/...", "outputs/" + string(k) + "/manifest.json", "outputs/" + string(k) + "/sub/vocab.txt",
+	})
+	const sha = "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2" // of sha256sum
+	if len(m.Files) != 1 || m.Rows != 2 || m.Notes["size"] != "2" || m.Files[0].Bytes != 4 || m.Files[0].SHA256 != sha {
+		t.Errorf("manifest %+v", m)
+	}
+	back, err := s.Manifest(k)
+	if err != nil || back.Digest != m.Digest || string(back.Params) != `{"x":1}` {
+		t.Errorf("read back %+v, %v", back, err)
+	}
+	if got := read(t, s, back, "sub/vocab.txt"); got != "a\nb\n" {
+		t.Errorf("file reads %q", got)
+	}
+	st, err := os.Stat(filepath.Join(s.OutputDir(k), "sub/vocab.txt"))
+	if err != nil || st.Mode().Perm() != 0o444 {
+		t.Errorf("a committed file can be written: %v, %v", st.Mode(), err)
+	}
+}
+
+func TestDiscardLeavesNothing(t *testing.T) {
+	s := newStore(t)
+	w, err := s.NewOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w.Create, "x", "text")
+	w.Discard()
+	w.Discard()
+	equal(t, "store", tree(t, s), []string{"FORMAT"})
+	if _, err := w.Create("y", ""); err == nil {
+		t.Error("a discarded writer takes files")
+	}
+	if _, err := w.Commit(Manifest{Key: key("a")}); err == nil {
+		t.Error("a discarded writer commits")
+	}
+}
+
+func TestTheLoserAdoptsTheWinner(t *testing.T) {
+	s := newStore(t)
+	k := key("a")
+	var wg sync.WaitGroup
+	got := make([]*Manifest, 8)
+	for i := range got {
+		w, err := s.NewOutput()
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, w.Create, "x", fmt.Sprintf("by %d\n", i)) // a stage that is not as it should be
+		wg.Go(func() { got[i], _ = w.Commit(Manifest{Kind: "test/put", Key: k, Params: []byte("{}")}) })
+	}
+	wg.Wait()
+	for i, m := range got {
+		if m == nil || m.Digest != got[0].Digest {
+			t.Fatalf("writer %d has %+v, writer 0 %+v", i, m, got[0])
+		}
+	}
+	if d := s.Check(t.Context(), got[0], true); len(d) > 0 {
+		t.Errorf("damage %v", d)
+	}
+	text, err := os.ReadFile(filepath.Join(s.OutputDir(k), "x"))
+	if err != nil || string(text) != read(t, s, got[0], "x") {
+		t.Errorf("the folder holds %q, %v", text, err)
+	}
+}
+
+func TestNamesThatLeaveTheFolderAreRefused(t *testing.T) {
+	s := newStore(t)
+	w, err := s.NewOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	for _, name := range []string{"", "/etc/x", "../x", "a/../../x", "a//b", ".", "manifest.json", "x.tmp", "a\x00b", "a\xff"} {
+		if _, err := w.Create(name, ""); err == nil {
+			t.Errorf("%q was taken", name)
+		}
+	}
+	write(t, w.Create, "x", "")
+	if _, err := w.Create("x", ""); err == nil {
+		t.Error("one name was taken twice")
+	}
+	if _, err := w.Side("y"); err == nil {
+		t.Error("an output took a side file")
+	}
+	if _, err := w.Replace(0, "x"); err == nil {
+		t.Error("an output replaced a part's file")
+	}
+}
+
+func TestFinishNumbersReplacesAndDrops(t *testing.T) {
+	s := newStore(t)
+	parts := []*PartManifest{
+		putPart(t, s, key("p0"), map[string]string{"train.txt": "a\nb\n", "test.txt": "t\n"}, map[string]string{"keys": "x"}),
+		putPart(t, s, key("p1"), map[string]string{"train.txt": "c\n"}, nil),
+		putPart(t, s, key("p2"), nil, nil),
+		putPart(t, s, key("p3"), map[string]string{"train.txt": "d\ne\n", "test.txt": "u\n"}, nil),
+	}
+	w, err := s.NewFinish(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w.Create, "totals.json", "{}")
+	write(t, func(string, string) (*OutFile, error) { return w.Replace(3, "train.txt") }, "", "e\n")
+	if err := w.Drop(0, "test.txt"); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []error{w.Drop(4, "train.txt"), w.Drop(1, "test.txt"), w.Drop(-1, "x")} {
+		if bad == nil {
+			t.Error("dropped what is not there")
+		}
+	}
+	m, err := w.Commit(Manifest{Kind: "test/split", Key: key("out"), Params: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range m.Files {
+		got = append(got, fmt.Sprintf("%s %d %d %s", e.Name, e.Rows, e.Part, e.Schema))
+	}
+	equal(t, "files", got, []string{
+		"test-00000-of-00001.txt 1 3 text/1",
+		"train-00000-of-00003.txt 2 0 text/1", "train-00001-of-00003.txt 1 1 text/1", "train-00002-of-00003.txt 1 3 text/1",
+		"totals.json 0 -1 text/1",
+	})
+	if got := read(t, s, m, "train-00002-of-00003.txt"); got != "e\n" || m.Rows != 5 {
+		t.Errorf("%q, %d rows", got, m.Rows)
+	}
+	p, _, err := s.Part(t.Context(), key("p3"))
+	if err != nil || p.Files[1].Rows != 2 {
+		t.Errorf("the part itself changed: %+v, %v", p, err)
+	}
+	// Shards are hard links to the parts' objects.
+	a, aerr := statPath(filepath.Join(s.OutputDir(m.Key), "train-00000-of-00003.txt"))
+	b, berr := statPath(s.objectPath(parts[0].Files[1].SHA256))
+	if aerr != nil || berr != nil || !a.sameInode(b) {
+		t.Errorf("%+v and %+v are two files", a, b)
+	}
+}
+
+func TestShardNames(t *testing.T) {
+	for _, c := range []struct {
+		name, split, ext string
+		i, n             int
+		ok               bool
+	}{
+		{"train-00000-of-00012.parquet", "train", ".parquet", 0, 12, true},
+		{"a-b/c-of-d-00011-of-00012.arrow", "a-b/c-of-d", ".arrow", 11, 12, true},
+		{"x-123456-of-200000", "x", "", 123456, 200000, true},
+		{"train-00012-of-00012.parquet", "", "", 0, 0, false},
+		{"train-0-of-1.parquet", "", "", 0, 0, false},
+		{"vocab.json", "", "", 0, 0, false},
+	} {
+		split, i, n, ext, ok := ParseShardName(c.name)
+		if split != c.split || i != c.i || n != c.n || ext != c.ext || ok != c.ok {
+			t.Errorf("%s: %q %d %d %q %v", c.name, split, i, n, ext, ok)
+		}
+		if ok && ShardName(split, i, n, ext) != c.name {
+			t.Errorf("%s comes back as %s", c.name, ShardName(split, i, n, ext))
+		}
+	}
+	m := &Manifest{Files: []FileEntry{
+		{Name: "test-00000-of-00001.p"}, {Name: "train-00000-of-00002.p"}, {Name: "train-00001-of-00002.p"}, {Name: "all.txt"}, {Name: DeadLetters},
+	}}
+	equal(t, "splits", m.Splits(), []string{"test", "train"})
+	if got := m.Shards("train"); len(got) != 2 || got[1].Name != "train-00001-of-00002.p" {
+		t.Errorf("shards %v", got)
+	}
+	if got := m.Shards("all"); len(got) != 1 || len(m.Shards("deadletter")) != 0 {
+		t.Errorf("one file %v", got)
+	}
+}
+
+func TestSealedRecordsAreBelievedWholeOrNotAtAll(t *testing.T) {
+	for _, entries := range []int{1, 2000} {
+		m := Manifest{Kind: "k", Key: key("a"), Params: []byte(`{}`), Notes: map[string]string{"a": "b \"sum\": }"}}
+		m.complete()
+		text, err := seal(&m, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Manifest
+		if err := unseal(text, &back); err != nil || back.Digest != m.Digest {
+			t.Fatalf("%v, %+v", err, back)
+		}
+		for i := range text {
+			bad := slices.Clone(text)
+			bad[i] ^= 1
+			if unseal(bad, &back) == nil {
+				t.Errorf("byte %d flipped, and believed", i)
+			}
+			if unseal(text[:i], &back) == nil {
+				t.Errorf("cut at %d, and believed", i)
+			}
+		}
+	}
+}
+
+func TestAFolderThatIsNoStoreIsRefused(t *testing.T) {
+	t.Setenv("ESPALIER_CACHE", t.TempDir())
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrFormat) {
+		t.Errorf("a folder of other things: %v", err)
+	}
+	dir = t.TempDir()
+	for _, c := range []struct {
+		text string
+		ok   bool
+	}{{"espalier-store 1\n", true}, {"espalier-store 2\n", false}, {"espalier-store 0\n", false}, {"something\n", false}, {"", false}} {
+		if err := os.WriteFile(filepath.Join(dir, formatFile), []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrFormat) {
+			t.Errorf("FORMAT %q: %v", c.text, err)
+		}
+	}
+	if s, err := Open(t.TempDir()); err != nil || s.Prepare() != nil {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+func TestExportCopiesAWholeOutput(t *testing.T) {
+	s := newStore(t)
+	put(t, s, key("a"), map[string]string{"x/y.txt": "text\n", "z": "more"})
+	for _, share := range []bool{false, true} {
+		out := filepath.Join(t.TempDir(), "deep", "out")
+		if err := s.Export(t.Context(), key("a"), out, share); err != nil {
+			t.Fatal(err)
+		}
+		m, err := ReadManifest(out)
+		text, rerr := os.ReadFile(filepath.Join(out, "x/y.txt"))
+		if err != nil || rerr != nil || m.Key != key("a") || string(text) != "text\n" {
+			t.Errorf("share %v: %+v %v, %q %v", share, m, err, text, rerr)
+		}
+		if err := s.Export(t.Context(), key("a"), out, share); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("over another folder: %v", err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), ".*")); len(left) > 0 {
+			t.Errorf("left %v", left)
+		}
+	}
+	if err := s.Export(t.Context(), key("b"), filepath.Join(t.TempDir(), "o"), true); !errors.Is(err, ErrMissing) {
+		t.Errorf("no output: %v", err)
+	}
+}
+
+func TestCheckpointsKeepTheLastTwo(t *testing.T) {
+	s := newStore(t)
+	k := key("train")
+	save := func(step int64, text string) error {
+		return s.SaveCheckpoint(k, step, func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "w"), []byte(text), 0o666)
+		})
+	}
+	for step := int64(10); step <= 40; step += 10 {
+		if err := save(step, fmt.Sprint(step)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if steps, err := s.checkpoints(k); err != nil || !slices.Equal(steps, []int64{30, 40}) {
+		t.Errorf("steps %v, %v", steps, err)
+	}
+	if err := save(40, "40"); err != nil { // another runner of the same stage
+		t.Error(err)
+	}
+	boom := errors.New("boom")
+	if err := s.SaveCheckpoint(k, 50, func(string) error { return boom }); !errors.Is(err, boom) {
+		t.Error(err)
+	}
+	step, dir, ok, why, err := s.LatestCheckpoint(k)
+	if step != 40 || !ok || why != "" || err != nil {
+		t.Errorf("latest %d %v %q %v", step, ok, why, err)
+	}
+	// Cut short, then altered, then gone.
+	if err := os.Truncate(filepath.Join(dir, "w"), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := save(40, "40"); err != nil { // takes the damaged one's place
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "w")); string(text) != "40" {
+		t.Errorf("state is %q", text)
+	}
+	os.Remove(filepath.Join(dir, "w"))
+	if step, dir, ok, why, err = s.LatestCheckpoint(k); step != 30 || !ok || why == "" || err != nil {
+		t.Errorf("after damage: %d %v %q %v", step, ok, why, err)
+	}
+	os.Remove(filepath.Join(dir, checkpointFile))
+	if _, _, ok, _, err = s.LatestCheckpoint(k); ok || err != nil {
+		t.Errorf("all damaged: %v %v", ok, err)
+	}
+	s.DropCheckpoints(k)
+	if _, ok := s.HasCheckpoint(k); ok {
+		t.Error("dropped states are there")
+	}
+}
+
+func TestSpoiltReadBackIsNoticed(t *testing.T) {
+	s := newStore(t)
+	w, err := s.NewOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	f, err := w.Create("x", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(f, strings.Repeat("x", 1<<18))
+	other, err := os.OpenFile(f.f.path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.WriteAt([]byte("y"), 5) // as a disk that loses a write does
+	if err := f.Close(0); err == nil || !strings.Contains(err.Error(), "gave back other bytes") {
+		t.Errorf("closed with %v", err)
+	}
+}
