@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"strings"
@@ -24,6 +25,7 @@ type reader struct {
 	marks bool
 	plan  func(ctx context.Context, p *rawfile.Plain, mean int, o coco.Options) ([]planned, error)
 	read  func(ctx context.Context, t *pipeline.Task, p *rawfile.Plain, of json.RawMessage, o coco.Options) error
+	whole func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error]
 }
 
 // A planned slice of a file.
@@ -41,6 +43,9 @@ var readers = []*reader{
 			return plannedOf(list, func(s coco.Slice) string { return s.ID }), err
 		},
 		read: readKarpathy,
+		whole: func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error] {
+			return outcomes(coco.ReadKarpathy(ctx, p, p.Size, o), func(r *coco.MarkedRow) (string, string) { return r.Split, r.Meta.KarpathySplit })
+		},
 	},
 	{
 		name: "coco/captions", files: regexp.MustCompile(`^captions_(train|val)20\d\d\.json(\.gz)?$`),
@@ -54,6 +59,9 @@ var readers = []*reader{
 				return err
 			}
 			return write(ctx, t, o.File, example.Schema, coco.ReadCaptionsSlice(ctx, p, sl, o), func(r *coco.CaptionsRow) (string, coco.CaptionsRow) { return r.Split, *r })
+		},
+		whole: func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error] {
+			return outcomes(coco.ReadCaptions(ctx, p, p.Size, o), func(r *coco.CaptionsRow) (string, string) { return r.Split, r.Split })
 		},
 	},
 	flickr("flickr8k", `^Flickr8k\.token(\.[a-z]+)?\.txt(\.gz)?$`),
@@ -70,6 +78,10 @@ func flickr(name, files string) *reader {
 		read: func(ctx context.Context, t *pipeline.Task, p *rawfile.Plain, of json.RawMessage, o coco.Options) error {
 			o.Corpus = name
 			return write(ctx, t, o.File, example.Schema, coco.ReadFlickr(ctx, p, p.Size, o), func(r *coco.FlickrRow) (string, coco.FlickrRow) { return r.Split, *r })
+		},
+		whole: func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error] {
+			o.Corpus = name
+			return outcomes(coco.ReadFlickr(ctx, p, p.Size, o), func(r *coco.FlickrRow) (string, string) { return r.Split, r.Split })
 		},
 	}
 }

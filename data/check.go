@@ -1,0 +1,184 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"espalier/data/card"
+	"espalier/preprocess"
+)
+
+// States of what a check looks at.
+const (
+	OK      = "ok"
+	Missing = "missing"
+	Absent  = "absent" // not there and not needed
+	Differs = "differs"
+	Unknown = "unknown" // nothing to compare with
+)
+
+// A Finding is one line of a check.
+type Finding struct {
+	What     string `json:"what"`     // a file, a folder or a split
+	Found    string `json:"found"`    // bytes, images, rows
+	Expected string `json:"expected"` // as the card says, "" if it does not
+	State    string `json:"state"`
+	Note     string `json:"note,omitempty"`
+}
+
+// Check compares a folder of raw files with the card of its corpus: what is
+// there, what is missing, and how many rows and dead letters there are. A file
+// that cannot be read is a finding, not an error.
+func Check(ctx context.Context, corpus, raw string) ([]Finding, error) {
+	c, ok := card.Find(corpus)
+	if !ok {
+		return nil, fmt.Errorf("no card of corpus %q", corpus)
+	}
+	names, err := list(raw)
+	if err != nil {
+		return nil, err
+	}
+	var out []Finding
+	for _, f := range c.Files {
+		finding, err := checkFile(raw, names, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, finding)
+	}
+	counted, err := countRows(ctx, c, raw, names)
+	return append(out, counted...), err
+}
+
+// list returns the names of all files below a folder, or of the one file there
+// is.
+func list(root string) (names []string, err error) {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return nil
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		if rel == "." {
+			rel = filepath.Base(root)
+		}
+		names = append(names, filepath.ToSlash(rel))
+		return nil
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// below returns the path of a listed name.
+func below(root, name string) string {
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		return root
+	}
+	return filepath.Join(root, filepath.FromSlash(name))
+}
+
+func checkFile(root string, names []string, f card.File) (Finding, error) {
+	out := Finding{What: f.Pattern, Note: f.What, State: OK}
+	gone := Missing
+	if f.Optional {
+		gone = Absent
+	}
+	if folder, ok := strings.CutSuffix(f.Pattern, "/"); ok {
+		n := int64(0)
+		for _, name := range names {
+			if dir := path.Dir(name); (dir == folder || strings.HasSuffix(dir, "/"+folder)) && isImage(name) {
+				n++
+			}
+		}
+		out.Found = fmt.Sprintf("%d images", n)
+		if f.Images > 0 {
+			out.Expected = fmt.Sprintf("%d images", f.Images)
+		}
+		switch {
+		case n == 0:
+			out.Found, out.State = "", gone
+		case f.Images == 0:
+			out.State = Unknown
+		case n != f.Images:
+			out.State = Differs
+		}
+		return out, nil
+	}
+	for _, name := range names {
+		base, want := path.Base(strings.TrimSuffix(name, ".gz")), path.Base(f.Pattern)
+		if ok, err := path.Match(want, base); err != nil {
+			return out, fmt.Errorf("card: %w", err)
+		} else if !ok {
+			continue
+		}
+		info, err := os.Stat(below(root, name))
+		if err != nil {
+			return out, err
+		}
+		out.What, out.Found = name, fmt.Sprintf("%d bytes", info.Size())
+		return out, nil
+	}
+	out.State = gone
+	return out, nil
+}
+
+func isImage(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".jpg", ".jpeg", ".png":
+		return true
+	}
+	return false
+}
+
+// countRows reads the corpus's files and compares the splits with the card.
+func countRows(ctx context.Context, c card.Card, root string, names []string) ([]Finding, error) {
+	var files []preprocess.RawFile
+	for _, name := range names {
+		files = append(files, preprocess.RawFile{Name: name, Path: below(root, name)})
+	}
+	got, err := preprocess.CountRows(ctx, c.Name, files)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return []Finding{{What: "rows", State: Missing, Note: err.Error()}}, nil
+	}
+	var out []Finding
+	seen := map[string]bool{}
+	for _, want := range c.Counts {
+		n := got.Rows[want.Split]
+		if want.Native {
+			n = got.Native[want.Split]
+		}
+		seen[want.Split] = true
+		f := Finding{What: "split " + want.Split, Found: fmt.Sprintf("%d rows", n), Expected: fmt.Sprintf("%d rows", want.Rows), State: OK, Note: want.Source}
+		if n != want.Rows {
+			f.State = Differs
+		}
+		out = append(out, f)
+	}
+	for _, split := range got.Splits() {
+		if !seen[split] {
+			out = append(out, Finding{What: "split " + split, Found: fmt.Sprintf("%d rows", got.Rows[split]), State: Unknown, Note: "not on the card"})
+		}
+	}
+	dead := Finding{What: "dead letters", Found: fmt.Sprintf("%d", got.Dead), Expected: "0", State: OK}
+	if got.Dead > 0 {
+		dead.State, dead.Note = Differs, got.FirstDead
+	}
+	return append(out, dead), nil
+}
+
+// Bad reports whether a finding is a fault, as far as the card can tell.
+func (f Finding) Bad() bool { return f.State == Missing || f.State == Differs }

@@ -1,0 +1,103 @@
+package data_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"espalier/data"
+	"espalier/data/sample"
+	"espalier/internal/shared"
+)
+
+func states(t *testing.T, corpus, raw string) (out []string) {
+	t.Helper()
+	list, err := data.Check(t.Context(), corpus, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		out = append(out, fmt.Sprintf("%s|%s|%s|%s", f.What, f.Found, f.Expected, f.State))
+	}
+	return out
+}
+
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	c, err := sample.New(40, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range c.Documents()[:1] {
+		f, err := os.Create(filepath.Join(dir, d.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Write(f); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "val2014"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "val2014", "x.jpg"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "dataset_coco.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(states(t, "coco/karpathy", dir), "\n")
+	want := strings.Join([]string{
+		fmt.Sprintf("dataset_coco.json|%d bytes||ok", info.Size()),
+		"train2014/||82783 images|absent",
+		"val2014/|1 images|40504 images|differs",
+		"split train|31 rows|113287 rows|differs",
+		"split restval|1 rows|30504 rows|differs",
+		"split val|4 rows|5000 rows|differs",
+		"split test|5 rows|5000 rows|differs",
+		"dead letters|0|0|ok",
+	}, "\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestCheckTellsWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	got := strings.Join(states(t, "flickr8k", dir), "\n")
+	if !strings.Contains(got, "Flickr8k.token.txt|||missing") || !strings.Contains(got, "rows|||missing") {
+		t.Errorf("an empty folder: %s", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "dataset_coco.json"), []byte(`{"images": [`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	list, err := data.Check(t.Context(), "coco/karpathy", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := list[len(list)-1]
+	if !last.Bad() || !strings.Contains(last.Note, "dataset_coco.json:1: JSON ends early") {
+		t.Errorf("a cut file: %+v", last)
+	}
+	if _, err := data.Check(t.Context(), "no/such", dir); err == nil {
+		t.Error("a corpus that is not")
+	}
+	if _, err := data.Check(t.Context(), "flickr8k", filepath.Join(dir, "none")); err == nil {
+		t.Error("a folder that is not")
+	}
+}
+
+func TestCheckOneFile(t *testing.T) {
+	got := strings.Join(states(t, "coco/captions", shared.Dir(t, "data", "cap-coco-val4800", "captions_val2014.json")), "\n")
+	for _, want := range []string{"captions_val2014.json|3950406 bytes||ok", "captions_train2014.json|||missing", "split val2014|4800 rows|40504 rows|differs", "dead letters|0|0|ok"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in\n%s", want, got)
+		}
+	}
+}
