@@ -372,3 +372,34 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkWrite(b *testing.B) {
+	rows := someRows(5000)
+	b.ReportAllocs()
+	for b.Loop() {
+		w, _ := NewWriter[outer](io.Discard, Options{})
+		if err := errors.Join(w.Write(rows), w.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(rows)), "ns/row")
+}
+
+func BenchmarkReadGroup(b *testing.B) {
+	var buf bytes.Buffer
+	rows := someRows(5000)
+	w, _ := NewWriter[outer](&buf, Options{})
+	if err := errors.Join(w.Write(rows), w.Close()); err != nil {
+		b.Fatal(err)
+	}
+	r, err := Open[outer](bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := r.ReadGroup(0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(rows)), "ns/row")
+}

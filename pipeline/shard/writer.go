@@ -44,6 +44,7 @@ type Writer[T any] struct {
 	groupBytes int64
 	inGroup    int
 	bytes      int64
+	sizes      []int64 // of the rows of one call
 	err        error
 }
 
@@ -81,6 +82,7 @@ func (w *Writer[T]) Write(rows []T) (err error) {
 	if w.err != nil {
 		return w.err
 	}
+	w.sizes = w.sizes[:0]
 	for i := range rows {
 		n, column, err := w.inspect(&rows[i])
 		if err == nil && n > maxRowBytes {
@@ -89,6 +91,7 @@ func (w *Writer[T]) Write(rows []T) (err error) {
 		if err != nil {
 			return &RowError{Row: w.rows + int64(i), Column: column, Reason: err.Error()}
 		}
+		w.sizes = append(w.sizes, n)
 	}
 	defer func() { w.err = err }()
 	defer caught(&err, "write row %d", w.rows)
@@ -98,10 +101,9 @@ func (w *Writer[T]) Write(rows []T) (err error) {
 		if _, err := w.w.Write(rows[i : i+1]); err != nil {
 			return fmt.Errorf("write row %d: %w", w.rows, err)
 		}
-		n, _, _ := w.inspect(&rows[i])
 		w.rows++
 		w.inGroup++
-		w.bytes += n
+		w.bytes += w.sizes[i]
 		if w.inGroup >= w.groupRows || w.bytes >= w.groupBytes {
 			if err := w.w.Flush(); err != nil {
 				return fmt.Errorf("write row group that ends before row %d: %w", w.rows, err)
