@@ -7,6 +7,7 @@
 #   make generate  what is generated: assembly, tables
 
 export CGO_ENABLED = 0
+export GOFLAGS := $(GOFLAGS) -trimpath
 
 GO   ?= go
 JOB  ?= jobs/demo.yaml
@@ -18,7 +19,7 @@ SOURCES = $(shell find . -name '*.go' -not -path './out/*')
 .PHONY: build demo test check bench bench-peers generate clean
 
 build:
-	@$(GO) build -trimpath -o bin/espalier ./cmd/espalier
+	@$(GO) build -o bin/espalier ./cmd/espalier
 
 # The store and the report lie in $(OUT); what is done is not done again.
 demo: build

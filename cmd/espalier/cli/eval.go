@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"espalier/evaluate"
+	"espalier/evaluate/input"
+	"espalier/pipeline/score"
+)
+
+var evalVerb = verb{
+	name:  "eval",
+	args:  "--metrics LIST --pred FILE --refs FILE",
+	short: "score predictions against references, equal to the reference tools",
+	long: []string{
+		"Reads COCO results and annotations, JSON lines, TSV, Parquet, Arrow, line files; gz, zst, - for",
+		"standard input. --metrics list tells what there is; options follow colons, as in cider:tok=none.",
+	},
+	example: []string{
+		"espalier eval --metrics bleu,rouge-l,cider --pred results.json --refs annotations.json",
+	},
+	setup: func(f *pflag.FlagSet) action {
+		var e evalFlags
+		f.StringSliceVar(&e.metrics, "metrics", nil, "`LIST` of metrics between commas, or the word list")
+		f.StringVar(&e.pred.Path, "pred", "", "`FILE` of predictions")
+		f.StringArrayVar(&e.refs, "refs", nil, "`FILE` of references; line files once for each set")
+		f.StringVar(&e.pred.Text, "pred-field", "", "field of a prediction's text: `NAME`")
+		f.StringVar(&e.refField, "ref-field", "", "field of the references' text: `NAME`")
+		f.StringVar(&e.pred.ID, "id-field", "", "field of the id (default id or image_id): `NAME`")
+		f.StringVar(&e.pred.Split, "split", "", "of tables with a column split, only the rows of `S`")
+		f.StringVar((*string)(&e.missing), "missing", string(input.Ignore), "references without a prediction: `HOW`, ignore (default), empty or refuse")
+		f.StringVar((*string)(&e.duplicates), "duplicates", string(input.Refuse), "ids predicted twice: `HOW`, refuse (default), first or last")
+		f.StringVar(&e.df, "df", "", "`FILE` of document frequencies for cider")
+		f.IntVar(&e.bootstrap, "bootstrap", 0, "resamples for 95 % intervals: `N` (default: none)")
+		f.StringVar(&e.out, "out", "", "also write the scores to a Parquet `FILE`")
+		f.StringVar(&e.perExample, "per-example", "", "also write each example's scores to a .parquet or JSON-lines `FILE`")
+		f.BoolVar(&e.tokens, "tokens", false, "print what the metric sees after tokenisation, and score nothing")
+		f.BoolVar(&e.json, "json", false, "print one JSON object a score")
+		return func(ctx context.Context, c *console, args []string) error {
+			if err := want(args, 0, 0, "none (files follow --pred and --refs)"); err != nil {
+				return err
+			}
+			return e.run(ctx, c)
+		}
+	},
+}
+
+type evalFlags struct {
+	metrics         []string
+	pred            input.Source
+	refs            []string
+	refField        string
+	missing         input.Missing
+	duplicates      input.Duplicates
+	df              string
+	bootstrap       int
+	out, perExample string
+	tokens, json    bool
+}
+
+func (e *evalFlags) run(ctx context.Context, c *console) error {
+	if slices.Equal(e.metrics, []string{"list"}) {
+		return listMetrics(c, e.json)
+	}
+	switch {
+	case len(e.metrics) == 0:
+		return usagef("want --metrics LIST (--metrics list tells what there is)")
+	case e.pred.Path == "":
+		return usagef("want --pred FILE")
+	case e.bootstrap < 0:
+		return usagef("--bootstrap %d: want at least 0", e.bootstrap)
+	}
+	err := errors.Join(
+		oneOf("missing", string(e.missing), string(input.Ignore), string(input.Empty), string(input.RefuseMissing)),
+		oneOf("duplicates", string(e.duplicates), string(input.Refuse), string(input.First), string(input.Last)),
+	)
+	if err != nil {
+		return err
+	}
+	r := evaluate.Request{
+		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df,
+		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0),
+	}
+	r.Pred.Reader = c.in
+	for _, path := range e.refs {
+		r.Refs = append(r.Refs, input.Source{Path: path, Reader: c.in, ID: e.pred.ID, Text: e.refField, Split: e.pred.Split})
+	}
+	if e.tokens {
+		return evaluate.Tokens(ctx, r, c.out)
+	}
+	res, err := evaluate.Run(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, w := range res.Warnings {
+		c.warn("warning: %s", w)
+	}
+	if e.out != "" {
+		err := writeFile(e.out, func(w io.Writer) error { return evaluate.WriteRows(w, res.Rows(score.Row{Split: e.pred.Split}, false)) })
+		if err != nil {
+			return err
+		}
+	}
+	if e.perExample != "" {
+		if err := writeFile(e.perExample, func(w io.Writer) error { return res.WriteExamples(w, e.perExample) }); err != nil {
+			return err
+		}
+	}
+	return printValues(c, res.Values, e.json)
+}
+
+func printValues(c *console, values []evaluate.Value, asJSON bool) error {
+	t := newTable("metric", " value", " n", "95 %", "variant")
+	for _, v := range values {
+		if asJSON {
+			if err := c.json(v); err != nil {
+				return err
+			}
+			continue
+		}
+		interval := ""
+		if v.CILow != nil && v.CIHigh != nil {
+			interval = fmt.Sprintf("%.4f to %.4f", *v.CILow, *v.CIHigh)
+		}
+		t.add(v.Metric, fmt.Sprintf("%.5f", v.Value), count(v.N, true), interval, v.Variant)
+	}
+	if asJSON {
+		return nil
+	}
+	return t.write(c.out)
+}
+
+func listMetrics(c *console, asJSON bool) error {
+	t := newTable("metric", "equal to", "options", "needs")
+	for _, m := range evaluate.List() {
+		if asJSON {
+			if err := c.json(m); err != nil {
+				return err
+			}
+			continue
+		}
+		t.add(m.Name, m.Reference, m.Options, m.Needs)
+	}
+	if asJSON {
+		return nil
+	}
+	return t.write(c.out)
+}
+
+// writeFile writes a file that appears whole or not at all.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
