@@ -21,8 +21,10 @@ func eachLevel(t *testing.T, f func(t *testing.T)) {
 // sample is float32 over all exponents, both signs, and the special ones.
 func sample(n int) []float32 {
 	r := rand.New(rand.NewPCG(5, 6))
-	x := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
-		1, -1, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38, -3.4028235e38, 88.72284, 88.7228, -87.33654, -87.4, -103.9, -104.1}
+	x := []float32{
+		0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
+		1, -1, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38, -3.4028235e38, 88.72284, 88.7228, -87.33654, -87.4, -103.9, -104.1,
+	}
 	for len(x) < n {
 		if len(x)%2 == 0 {
 			x = append(x, math.Float32frombits(r.Uint32()))
@@ -56,8 +58,13 @@ func TestApply(t *testing.T) {
 			f    Func
 			ulps float64 // 0: absolute bound
 		}{
-			{"ReLU", ReLU, 0}, {"Tanh", Tanh, 3}, {"Sigmoid", Sigmoid, 3},
-			{"SiLU", SiLU, 0}, {"QuickGELU", QuickGELU, 0}, {"GELUTanh", GELUTanh, 0}, {"GELUErf", GELUErf, 0},
+			{"ReLU", ReLU, 0},
+			{"Tanh", Tanh, 3},
+			{"Sigmoid", Sigmoid, 3},
+			{"SiLU", SiLU, 0},
+			{"QuickGELU", QuickGELU, 0},
+			{"GELUTanh", GELUTanh, 0},
+			{"GELUErf", GELUErf, 0},
 		} {
 			Apply(c.f, y, x)
 			worst, at := 0.0, float32(0)
