@@ -16,6 +16,10 @@ const (
 	maxRowBytes   = 1 << 30
 )
 
+// codec is zstd level 3. All writers share it, because each of its encoders
+// holds 16 MB, which it lends out one at a time.
+var codec = &zstd.Codec{Level: zstd.SpeedDefault}
+
 // Options say how a Parquet file is written. The zero value is what all
 // outputs use.
 type Options struct {
@@ -59,8 +63,8 @@ func NewWriter[T any](w io.Writer, o Options) (_ *Writer[T], err error) {
 		return nil, errors.New("shard: negative row group size")
 	}
 	options := []parquet.WriterOption{
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}), // level 3
-		parquet.CreatedBy("espalier", "1.0.0", "1"),                // part of every file's bytes: never the tool's version
+		parquet.Compression(codec),
+		parquet.CreatedBy("espalier", "1.0.0", "1"), // part of every file's bytes: never the tool's version
 		parquet.PageBufferSize(1 << 20),
 		parquet.DataPageStatistics(false), // they hold whole values in every page header
 	}
