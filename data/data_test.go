@@ -11,6 +11,7 @@ import (
 	"espalier/pipeline/store"
 	"espalier/preprocess"
 	"espalier/preprocess/corpus/coco"
+	"espalier/preprocess/example"
 	"espalier/tokenize"
 	"espalier/tokenize/tokens"
 )
@@ -123,6 +124,13 @@ func TestSampleIngestEncode(t *testing.T) {
 	m = res.Node("vocab").Manifest
 	if m.Notes["vocabulary_words"] != "86" || m.Notes["digits"] != "2" {
 		t.Errorf("vocabulary: %v", m.Notes)
+	}
+	marked := 0
+	for _, r := range rows[example.Marked](t, s, res.Node("examples").Manifest, "test") {
+		marked += len(r.Meta.Marks)
+	}
+	if marked != unseen["test"] {
+		t.Errorf("%d marks, want %d", marked, unseen["test"])
 	}
 	m = res.Node("tokens").Manifest
 	if m.Rows != 600 || m.Notes["captions"] != "600" || !strings.Contains(m.Notes["unknown_words"], "%") || !strings.HasPrefix(m.Notes["lengths"], "{") {

@@ -28,7 +28,9 @@ const (
 )
 
 // Train learns a vocabulary from the captions of one split of its input
-// "examples". Its output holds word.vocab and vocab.json.
+// "examples". With an input "words", which holds one file *.vocab such as the
+// published word.vocab, it takes the words from there and learns nothing. Its
+// output holds word.vocab and vocab.json.
 type Train struct {
 	Type   string `yaml:"type" json:"type" doc:"word or radix; default radix"`
 	Size   int    `yaml:"size" json:"size" doc:"word ids, the 4 special ones included; default 10001"`
@@ -85,15 +87,62 @@ func checkField(field string) error {
 	return nil
 }
 
-// Run counts the words of the split and writes the vocabulary.
+// Run makes the vocabulary.
 func (s *Train) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
+	var words *word.Vocab
+	var err error
+	if in := t.In["words"]; in != nil {
+		words, err = readWords(in)
+	} else {
+		words, err = s.learn(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	coder, err := s.coder(words)
+	if err != nil {
+		return fmt.Errorf("tokenize/train: %w", err)
+	}
+	t.Out.Note("vocabulary_words", strconv.Itoa(len(words.Words())))
+	if s.Type == Radix {
+		t.Out.Note("base", strconv.Itoa(coder.Code().Base))
+		t.Out.Note("digits", strconv.Itoa(coder.Code().Digits))
+	}
+	return writeCoder(t.Out, coder)
+}
+
+// readWords reads the one *.vocab file of an input.
+func readWords(in *pipeline.Input) (_ *word.Vocab, err error) {
+	var names []string
+	for _, e := range in.Manifest.Files {
+		if strings.HasSuffix(e.Name, ".vocab") {
+			names = append(names, e.Name)
+		}
+	}
+	if len(names) != 1 {
+		return nil, fmt.Errorf("tokenize/train: input words has %d files *.vocab, want one", len(names))
+	}
+	f, err := in.Open(names[0])
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	v, err := word.Read(section(f))
+	if err != nil {
+		return nil, &pipeline.RefusedError{File: names[0], Offset: -1, Reason: err.Error()}
+	}
+	return v, nil
+}
+
+// learn counts the words of the split and keeps the most frequent.
+func (s *Train) learn(ctx context.Context, t *pipeline.Task) (*word.Vocab, error) {
 	in := t.In["examples"]
 	if in == nil {
-		return errors.New("tokenize/train: no input named examples")
+		return nil, errors.New("tokenize/train: want an input named examples, or one named words")
 	}
 	shards := in.Shards(s.Split)
 	if len(shards) == 0 {
-		return fmt.Errorf("tokenize/train: %s has no split %s, only %s", in.Node, s.Split, strings.Join(in.Manifest.Splits(), ", "))
+		return nil, fmt.Errorf("tokenize/train: %s has no split %s, only %s", in.Node, s.Split, strings.Join(in.Manifest.Splits(), ", "))
 	}
 	var counter word.Counter
 	captions := 0
@@ -107,32 +156,23 @@ func (s *Train) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	words, err := counter.Vocab(s.Size)
 	if err != nil {
-		return fmt.Errorf("tokenize/train: %w", err)
+		return nil, fmt.Errorf("tokenize/train: %w", err)
 	}
-	coder, err := s.coder(words)
-	if err != nil {
-		return fmt.Errorf("tokenize/train: %w", err)
-	}
-	known := 0.0
+	known := int64(0)
 	for _, w := range words.Words() {
-		known += float64(counter.Count(w))
+		known += counter.Count(w)
 	}
 	t.Out.Note("captions", strconv.Itoa(captions))
 	t.Out.Note("running_words", strconv.FormatInt(counter.Total(), 10))
 	t.Out.Note("distinct_words", strconv.Itoa(counter.Distinct()))
-	t.Out.Note("vocabulary_words", strconv.Itoa(len(words.Words())))
 	t.Out.Note("rare_characters", strconv.Itoa(len(counter.Rare())))
-	t.Out.Note("coverage", strconv.FormatFloat(known/float64(counter.Total()), 'f', 6, 64))
-	if s.Type == Radix {
-		t.Out.Note("base", strconv.Itoa(coder.Code().Base))
-		t.Out.Note("digits", strconv.Itoa(coder.Code().Digits))
-	}
-	return writeCoder(t.Out, coder)
+	t.Out.Note("coverage", strconv.FormatFloat(float64(known)/float64(counter.Total()), 'f', 6, 64))
+	return words, nil
 }
 
 func (s *Train) coder(words *word.Vocab) (*Coder, error) {

@@ -35,3 +35,14 @@ type Head struct {
 	References []string `parquet:"references,list" json:"references"`
 	Image      *string  `parquet:"image,optional" json:"image"`
 }
+
+// A Marked is what stages read of examples that bear marks, such as "unseen" on
+// images of data/sample that show what train does not. Only examples read with
+// marks have the column.
+type Marked struct {
+	ID    string `parquet:"id" json:"id"`
+	Split string `parquet:"split,dict" json:"split"`
+	Meta  struct {
+		Marks []string `parquet:"marks,list" json:"marks"`
+	} `parquet:"meta" json:"meta"`
+}
