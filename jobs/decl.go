@@ -89,9 +89,11 @@ func (p *parser) declare(f field) {
 			p.fault(d, k.at, "kind", "no kind "+d.kind+DidYouMean(d.kind, kindNames(p.kinds)))
 		}
 	}
-	if in := d.body.get("inputs"); in != nil {
+	in := d.body.get("inputs")
+	if in != nil {
 		p.declareInputs(d, in)
 	}
+	p.checkInputs(d, in)
 	if m := d.body.get("matrix"); m != nil {
 		p.declareMatrix(d, m)
 	}
@@ -129,6 +131,28 @@ func (p *parser) declareInputs(d *decl, in *node) {
 			p.fault(d, f.node.at, path, describe(f.node)+", want the name of a stage")
 		default:
 			d.inputs = append(d.inputs, inputDecl{name: f.name, at: f.node.at, stage: f.node.text, fixed: strings.Contains(f.node.text, "[")})
+		}
+	}
+}
+
+// checkInputs compares the names of a stage's inputs with those that its kind
+// reads.
+func (p *parser) checkInputs(d *decl, in *node) {
+	want, known := inputsOf[d.kind]
+	if !known || p.kinds[d.kind] == nil {
+		return
+	}
+	all := slices.Concat(want.needs, want.takes)
+	if in != nil && !want.any {
+		for _, f := range in.fields {
+			if !slices.Contains(all, f.name) {
+				p.fault(d, f.at, "inputs."+f.name, d.kind+" has no such input"+DidYouMean(f.name, all))
+			}
+		}
+	}
+	for _, name := range want.needs {
+		if in.field(name) == nil {
+			p.fault(d, d.at, "inputs."+name, "required by "+d.kind)
 		}
 	}
 }

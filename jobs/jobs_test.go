@@ -15,6 +15,7 @@ import (
 
 	"espalier/pipeline"
 	"espalier/pipeline/score"
+	"espalier/tokenize"
 )
 
 // brew is a stage with one parameter of each type that job files can hold.
@@ -85,6 +86,8 @@ func testKinds() map[string]func() pipeline.Stage {
 		"test/pour": func() pipeline.Stage { return new(pour) },
 
 		pipeline.FilesKind: func() pipeline.Stage { return new(pipeline.Files) },
+		"tokenize/train":   func() pipeline.Stage { return new(tokenize.Train) },
+		"tokenize/encode":  func() pipeline.Stage { return new(tokenize.Encode) },
 	}
 }
 
@@ -259,6 +262,22 @@ stages:
 				"dir/job.yaml:4: a.steps: -1, want at least 1",
 				"dir/job.yaml:7: a.model.dim: -2, want at least 1",
 				"dir/job.yaml:10: a.layers[1].width: 0, want at least 1",
+			},
+		},
+		{
+			"inputs", `stages:
+  raw: {kind: pipeline/files, path: x, inputs: {y: b}}
+  b: {kind: test/pour}
+  a: {kind: test/pour, inputs: {anything: raw}}
+  v: {kind: tokenize/train, inputs: {example: a}}
+  t: {kind: tokenize/encode}
+`, nil,
+			[]string{
+				"dir/job.yaml:2: raw.inputs.y: pipeline/files has no such input",
+				"dir/job.yaml:5: v.inputs.example: tokenize/train has no such input; did you mean examples?",
+				"dir/job.yaml:5: v.inputs.examples: required by tokenize/train",
+				"dir/job.yaml:6: t.inputs.examples: required by tokenize/encode",
+				"dir/job.yaml:6: t.inputs.vocab: required by tokenize/encode",
 			},
 		},
 		{

@@ -25,6 +25,28 @@ func Kinds() map[string]func() pipeline.Stage {
 	}
 }
 
+// A ports says which inputs a kind reads, by the names it knows them under.
+type ports struct {
+	needs []string
+	takes []string // can do without
+	any   bool     // reads inputs of all other names too
+}
+
+// inputsOf has the kinds whose inputs are checked when a job is read.
+var inputsOf = map[string]ports{
+	pipeline.FilesKind:   {},
+	"data/sample":        {},
+	"preprocess/ingest":  {needs: []string{"raw"}},
+	"preprocess/split":   {needs: []string{"examples"}},
+	"tokenize/train":     {needs: []string{"examples"}},
+	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
+	"trainer/train":      {needs: []string{"tokens", "vocab", "features"}, takes: []string{"examples", "init"}},
+	"trainer/predict":    {needs: []string{"model", "features", "examples"}},
+	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions"}},
+	"evaluate/aggregate": {needs: []string{"scores"}},
+	"evaluate/report":    {any: true},
+}
+
 func kindNames(kinds map[string]func() pipeline.Stage) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }

@@ -32,7 +32,8 @@ func HasScores(m *store.Manifest) bool {
 	return slices.ContainsFunc(m.Files, func(e store.FileEntry) bool { return e.Schema == score.Schema })
 }
 
-// Scores reads the scores of whole splits that an output holds.
+// Scores reads the scores of whole splits that an output holds: not those of
+// single examples, and no curves.
 func Scores(ctx context.Context, s *store.Store, m *store.Manifest) ([]score.Row, error) {
 	var out []score.Row
 	for _, e := range m.Files {
@@ -60,7 +61,7 @@ func scoresOf(ctx context.Context, s *store.Store, m *store.Manifest, name strin
 		if err != nil {
 			return err
 		}
-		if row.ID == "" {
+		if row.ID == "" && row.Step == nil { // not an example's, not a point of a curve
 			*out = append(*out, row)
 		}
 	}

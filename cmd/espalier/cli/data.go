@@ -2,56 +2,105 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"espalier/data"
+	"espalier/data/card"
+	"espalier/jobs"
 	"espalier/pipeline"
 	"espalier/preprocess"
 )
 
 var dataVerb = verb{
 	name:  "data",
-	args:  "list|sample CORPUS",
-	short: "list the corpora that are read, or write a miniature of one",
+	args:  "list | check CORPUS | sample CORPUS",
+	short: "list the corpora that are read, check a raw folder, write a miniature",
 	long: []string{
-		"list prints the names that ingest takes. sample draws a corpus in its native raw layout from a seed,",
-		"images included: the same bytes everywhere.",
+		"list prints the names that ingest takes. check compares a folder with what is known of the corpus",
+		"(exit 1 if something is wrong). sample draws a corpus in its raw layout from a seed, with images:",
+		"the same bytes everywhere.",
 	},
 	example: []string{
 		"espalier data sample coco --images 200 --out out/coco",
+		"espalier data check coco/karpathy --raw out/coco",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
 		var s data.Sample
+		raw := f.String("raw", "", "check: `DIR` of the raw files")
 		f.IntVar(&s.Images, "images", 0, "sample: images (default 2400): `N`")
 		f.Uint64Var(&s.Seed, "seed", 0, "sample: `SEED` (default 1)")
 		d.add(f)
 		return func(ctx context.Context, c *console, args []string) error {
-			if err := want(args, 1, 2, "list, or sample and a corpus"); err != nil {
-				return err
+			commands := map[string]int{"list": 1, "check": 2, "sample": 2}
+			if len(args) == 0 || commands[args[0]] == 0 {
+				return usagef("%s: want list, check CORPUS or sample CORPUS", strings.Join(append([]string{"data"}, args...), " "))
+			}
+			if n := commands[args[0]]; len(args) != n {
+				return usagef("%s: %d arguments, want %d", args[0], len(args)-1, n-1)
 			}
 			switch args[0] {
 			case "list":
-				if err := want(args, 1, 1, "list alone"); err != nil {
-					return err
-				}
 				return listCorpora(c, d.json)
-			case "sample":
-				if err := want(args, 2, 2, "sample and a corpus"); err != nil {
-					return err
+			case "check":
+				if *raw == "" {
+					return usagef("check needs --raw DIR")
 				}
-				s.Corpus = args[1]
-				return d.make(ctx, c, pipeline.Graph{Nodes: []pipeline.Node{{Name: "sample", Stage: &s}}}, "sample")
+				if names := cardNames(); !slices.Contains(names, args[1]) {
+					return usagef("no card of %s%s; want one of %s", args[1], jobs.DidYouMean(args[1], names), strings.Join(names, ", "))
+				}
+				return checkCorpus(ctx, c, args[1], *raw, d.json)
 			}
-			return usagef("no command %s; want list, which prints the corpora, or sample, which draws a miniature of one", args[0])
+			s.Corpus = args[1]
+			return d.make(ctx, c, pipeline.Graph{Nodes: []pipeline.Node{{Name: "sample", Stage: &s}}}, "sample")
 		}
 	},
 }
 
+func cardNames() []string {
+	var names []string
+	for _, c := range card.All() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func checkCorpus(ctx context.Context, c *console, corpus, raw string, asJSON bool) error {
+	found, err := data.Check(ctx, corpus, raw)
+	if err != nil {
+		return err
+	}
+	t := newTable("", " found", " expected", "state", "")
+	bad := 0
+	for _, f := range found {
+		if f.Bad() {
+			bad++
+		}
+		if asJSON {
+			if err := c.json(f); err != nil {
+				return err
+			}
+			continue
+		}
+		t.add(f.What, f.Found, f.Expected, f.State, f.Note)
+	}
+	if !asJSON {
+		if err := t.write(c.out); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%s: not as the card of %s says: %d of %d lines", raw, corpus, bad, len(found))
+	}
+	return nil
+}
+
 func listCorpora(c *console, asJSON bool) error {
-	t := newTable("corpus", "sample")
+	t := newTable("corpus", "miniature")
 	for _, name := range preprocess.Corpora() {
 		family := sampleOf(name)
 		if asJSON {
@@ -72,7 +121,7 @@ func listCorpora(c *console, asJSON bool) error {
 // none: that of coco has those of coco/karpathy and coco/captions.
 func sampleOf(name string) string {
 	for _, s := range data.Samples() {
-		if name == s || slices.Contains([]string{s + "/karpathy", s + "/captions"}, name) {
+		if slices.Contains([]string{s, s + "/karpathy", s + "/captions"}, name) {
 			return s
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"espalier/preprocess"
 )
 
+// pictures are raw files that no ingest reads; features do.
+var pictures = []string{"*.jpg", "*.jpeg", "*.png", "*.JPG"}
+
 var ingestVerb = verb{
 	name:  "ingest",
 	args:  "CORPUS",
@@ -37,7 +40,7 @@ var ingestVerb = verb{
 				return usagef("no corpus %s%s (espalier data list prints all)", g.Corpus, jobs.DidYouMean(g.Corpus, names))
 			}
 			return d.make(ctx, c, pipeline.Graph{Nodes: []pipeline.Node{
-				{Name: "raw", Stage: &pipeline.Files{Path: *raw}},
+				{Name: "raw", Stage: &pipeline.Files{Path: *raw, Exclude: pictures}},
 				{Name: "examples", Stage: &g, Inputs: map[string]string{"raw": "raw"}},
 			}}, "examples")
 		}
