@@ -104,8 +104,11 @@ func (s *Train) Check() error {
 		name  string
 		value int64
 	}{
-		{"batch.images", int64(s.Batch.Images)}, {"batch.captions", int64(s.Batch.Captions)}, {"batch.window", int64(s.Batch.Window)},
-		{"steps", s.Steps + int64(s.Epochs)}, {"curve_step", s.CurveStep},
+		{"batch.images", int64(s.Batch.Images)},
+		{"batch.captions", int64(s.Batch.Captions)},
+		{"batch.window", int64(s.Batch.Window)},
+		{"steps", s.Steps + int64(s.Epochs)},
+		{"curve_step", s.CurveStep},
 	} {
 		if f.value < 1 {
 			fault("%s: %d, want at least 1", f.name, f.value)

@@ -81,8 +81,15 @@ func TestHalfRounds(t *testing.T) {
 		f    float32
 		want uint16
 	}{
-		{inf, 0x7c00}, {-inf, 0xfc00}, {65519.996, 0x7bff}, {65520, 0x7c00}, {1e38, 0x7c00},
-		{math.SmallestNonzeroFloat32, 0}, {0x1p-25, 0}, {0x1.000002p-25, 1}, {float32(math.Copysign(0, -1)), 0x8000},
+		{inf, 0x7c00},
+		{-inf, 0xfc00},
+		{65519.996, 0x7bff},
+		{65520, 0x7c00},
+		{1e38, 0x7c00},
+		{math.SmallestNonzeroFloat32, 0},
+		{0x1p-25, 0},
+		{0x1.000002p-25, 1},
+		{float32(math.Copysign(0, -1)), 0x8000},
 	} {
 		if got := Half(c.f); got != c.want {
 			t.Errorf("Half(%g) = %#04x, want %#04x", c.f, got, c.want)

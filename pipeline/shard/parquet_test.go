@@ -223,13 +223,12 @@ func TestSameBytesWhateverTheBatches(t *testing.T) {
 
 func TestWriterKeepsNoReference(t *testing.T) {
 	row := someRows(1)
-	want := write(t, Options{}, row, row)
-	var buf bytes.Buffer
-	w, _ := NewWriter[outer](&buf, Options{})
 	ids := []int32{1, 2, 3}
 	raw := []byte("raw")
 	row[0].IDs, row[0].Raw = ids, raw
-	want = write(t, Options{}, row, row)
+	want := write(t, Options{}, row, row)
+	var buf bytes.Buffer
+	w, _ := NewWriter[outer](&buf, Options{})
 	for range 2 {
 		if err := w.Write(row); err != nil {
 			t.Fatal(err)

@@ -108,8 +108,13 @@ func TestSelect(t *testing.T) {
 func TestAppendJSON(t *testing.T) {
 	row := []any{
 		nil, true, int64(math.MinInt64), uint64(math.MaxUint64), 0.1, float64(float32(0.1)), math.NaN(), math.Inf(1), math.Inf(-1),
-		math.Copysign(0, -1), 1e21, 1e-7, "a\"\\\n\t\r\x00\u2028é\xff", []byte{0, 255}, []any{int64(1), nil}, []float32{0.5, float32(math.NaN())},
-		Struct{{"p", "q"}, {"r", nil}}, Map{{"k", "v"}, {int64(3), nil}}, Timestamp(time.Unix(-1, 999e6)), Date(-1), TimeOfDay(time.Hour + time.Microsecond), Decimal("1.10"),
+		math.Copysign(0, -1), 1e21, 1e-7, "a\"\\\n\t\r\x00\u2028é\xff",
+		[]byte{0, 255},
+		[]any{int64(1), nil},
+		[]float32{0.5, float32(math.NaN())},
+		Struct{{"p", "q"}, {"r", nil}},
+		Map{{"k", "v"}, {int64(3), nil}},
+		Timestamp(time.Unix(-1, 999e6)), Date(-1), TimeOfDay(time.Hour + time.Microsecond), Decimal("1.10"),
 	}
 	columns := make([]Column, len(row))
 	var want []string
