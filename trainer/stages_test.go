@@ -81,6 +81,7 @@ type toyData struct {
 	Gone  int    `yaml:"gone" json:"gone"` // images without features,
 	From  int    `yaml:"from" json:"from"` // from this one on
 	NaN   bool   `yaml:"nan" json:"nan"`
+	Boxes bool   `yaml:"boxes" json:"boxes"` // regions instead of grids
 	Extra int    `yaml:"extra" json:"extra"` // more examples of test
 }
 
@@ -137,11 +138,15 @@ func split[T any](d *toyData, t *pipeline.Task, schema string, rows func(split, 
 }
 
 func (d *toyData) features(t *pipeline.Task) error {
-	out, err := t.Out.Create("features-00000-of-00001.arrow", vectors.GridSchema)
+	o := vectors.Options{Height: 2, Width: 2, Dim: toyThings, Metadata: map[string]string{"model": "toy"}}
+	if d.Boxes {
+		o.Height, o.Width = 0, 0
+	}
+	out, err := t.Out.Create("features-00000-of-00001.arrow", o.Schema())
 	if err != nil {
 		return err
 	}
-	w, err := vectors.NewWriter(out, vectors.Options{Height: 2, Width: 2, Dim: toyThings, Metadata: map[string]string{"model": "toy"}})
+	w, err := vectors.NewWriter(out, o)
 	if err != nil {
 		return err
 	}
@@ -153,6 +158,14 @@ func (d *toyData) features(t *pipeline.Task) error {
 		row := vectors.Row{ID: image, Height: 2, Width: 2, Count: 4, Dim: toyThings, Values: make([]float32, 4*toyThings)}
 		for cell := range 4 {
 			row.Values[cell*toyThings+toyThing(image)] = 1 + float32(cell)/8
+		}
+		if d.Boxes {
+			row.Height, row.Width, row.Count = 0, 0, 2+n%3
+			row.Values = row.Values[:row.Count*toyThings]
+			for i := range row.Count {
+				x := float32(i) / 4
+				row.Boxes = append(row.Boxes, x, x/2, x+0.25, 1)
+			}
 		}
 		if d.NaN && n == 7 {
 			row.Values[0] = float32(math.NaN())

@@ -130,6 +130,26 @@ func TestThreadsDecideNothing(t *testing.T) {
 	}
 }
 
+func TestRegions(t *testing.T) {
+	var want string
+	for _, threads := range []int{1, 3} {
+		ts := newToyStore(t)
+		res := ts.mustRun(toyGraph(toyData{N: 24, Boxes: true}, toyTrain(90)), threads, "predict")
+		m := res.Node("train").Manifest
+		curve := rows[score.Row](ts, m, "curve.parquet")
+		if last := curve[len(curve)-1]; last.Metric != "cider" || last.Value != 1 {
+			t.Errorf("the last validation is %+v, want 1", last)
+		}
+		digest := m.Digest + res.Node("predict").Manifest.Digest
+		if want == "" {
+			want = digest
+		}
+		if digest != want {
+			t.Errorf("%d threads give another digest", threads)
+		}
+	}
+}
+
 var errKilled = errors.New("killed")
 
 // TestResumeAtEveryStep kills a run behind each step, with and without a state
