@@ -166,7 +166,8 @@ func TestGoldenEncode(t *testing.T) {
 		IDs      []int32
 		EveryUnk []int32 `json:"ids_every_unk"`
 		Decoded  string
-	}) {
+	},
+	) {
 		c, err := NewRadix(v, g.V, g.L)
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +198,8 @@ func TestGoldenDecode(t *testing.T) {
 		IDs     []int32
 		Decoded string
 		Strict  string `json:"decoded_strict"`
-	}) {
+	},
+	) {
 		c := coder(t, v, g.V, 26, g.D)
 		if got := c.Decode(g.IDs); got != g.Strict {
 			t.Errorf("v=%d, strict %v: %q, want %q", g.V, g.IDs, got, g.Strict)
@@ -227,7 +229,8 @@ func TestPaperRadix(t *testing.T) {
 		Text    string
 		IDs     []int32
 		Decoded string
-	}) {
+	},
+	) {
 		kinds[g.Kind]++
 		c := coder(t, v, g.Base, g.MaxLen, radix.PublishedDigitCount(n, g.Base))
 		c.MergeUnknown, c.PublishedDecoding = true, true

@@ -194,8 +194,13 @@ func TestStageChecks(t *testing.T) {
 		s    Train
 		want string
 	}{
-		{Train{Type: "bpe"}, "type"}, {Train{Size: 4}, "size: 4"}, {Train{Type: Word, Base: 3}, "base, digits"}, {Train{Base: 1}, "base: 1"},
-		{Train{MaxLen: 2}, "max_len: 2"}, {Train{Field: "text"}, "field"}, {Train{Digits: 40}, "digits: 40"},
+		{Train{Type: "bpe"}, "type"},
+		{Train{Size: 4}, "size: 4"},
+		{Train{Type: Word, Base: 3}, "base, digits"},
+		{Train{Base: 1}, "base: 1"},
+		{Train{MaxLen: 2}, "max_len: 2"},
+		{Train{Field: "text"}, "field"},
+		{Train{Digits: 40}, "digits: 40"},
 	} {
 		if err := c.s.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)

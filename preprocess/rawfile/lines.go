@@ -31,7 +31,7 @@ type Lines struct {
 
 // NewLines reads lines from size bytes of r.
 func NewLines(r io.ReaderAt, size int64) *Lines {
-	return &Lines{r: io.NewSectionReader(r, 0, size), buf: make([]byte, 0, 256<<10)}
+	return &Lines{r: io.NewSectionReader(r, 0, size), buf: make([]byte, 0, max(min(size, 256<<10), 1))}
 }
 
 // Next reads a line, which the next call overwrites. At the end and after an

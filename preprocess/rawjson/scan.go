@@ -149,8 +149,8 @@ func (s *Scanner) fill() bool {
 		return false
 	}
 	grow := max(s.window, n) // at least doubled, so that rescans stay linear
-	if cap(s.buf)-n < grow/2 {
-		s.buf = append(make([]byte, 0, n+grow), s.buf...)
+	if left := s.end - s.base - int64(n); int64(cap(s.buf)-n) < min(int64(grow/2), left) {
+		s.buf = append(make([]byte, 0, int64(n)+min(int64(grow), left)), s.buf...)
 	}
 	room := min(int64(cap(s.buf)), s.end-s.base)
 	m, err := s.r.ReadAt(s.buf[n:room], s.base+int64(n))

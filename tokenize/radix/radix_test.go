@@ -174,7 +174,8 @@ func TestGoldenIndices(t *testing.T) {
 	each(t, "radix_index.jsonl", func(g struct {
 		V, N, D, Index int
 		Digits         []int32
-	}) {
+	},
+	) {
 		c := code(t, g.N, g.V)
 		if got := c.Append(nil, g.Index); c.Digits != g.D || !reflect.DeepEqual(got, g.Digits) {
 			t.Errorf("v=%d: index %d is %v, want %v", g.V, g.Index, got, g.Digits)
@@ -183,7 +184,8 @@ func TestGoldenIndices(t *testing.T) {
 	each(t, "radix_digits.jsonl", func(g struct {
 		N, V, D   int
 		Published int `json:"d_published_code"`
-	}) {
+	},
+	) {
 		if d, p := DigitCount(g.N, g.V), PublishedDigitCount(g.N, g.V); d != g.D || p != g.Published {
 			t.Errorf("n=%d, v=%d: %d and %d digits, want %d and %d", g.N, g.V, d, p, g.D, g.Published)
 		}

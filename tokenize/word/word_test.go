@@ -132,8 +132,10 @@ func TestFile(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again.Words(), v.Words()) {
 		t.Errorf("read again: %q, %v", again.Words(), err)
 	}
-	for _, bad := range []string{"", "<pad>\t0\n", "a\t0\n", strings.Replace(want, "▁on", "on", 1), strings.Replace(want, "▁on", "▁a", 1),
-		strings.Replace(want, "-1.09861", "x", 1), strings.Replace(want, "▁on\t", "▁on ", 1), strings.Replace(want, "▁on", "▁", 1), strings.Replace(want, "▁on", "▁\xff", 1)} {
+	for _, bad := range []string{
+		"", "<pad>\t0\n", "a\t0\n", strings.Replace(want, "▁on", "on", 1), strings.Replace(want, "▁on", "▁a", 1),
+		strings.Replace(want, "-1.09861", "x", 1), strings.Replace(want, "▁on\t", "▁on ", 1), strings.Replace(want, "▁on", "▁", 1), strings.Replace(want, "▁on", "▁\xff", 1),
+	} {
 		if _, err := Read(strings.NewReader(bad)); err == nil {
 			t.Errorf("accepted %q", bad)
 		}
