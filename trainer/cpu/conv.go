@@ -14,6 +14,7 @@ type convJob struct {
 	d                    *Device
 	x, y                 []float32
 	panels               []float32
+	half                 []uint16 // instead
 	ih, iw, in           int
 	kh, kw, stride, pad  int
 	oh, ow, outs, pixels int
@@ -41,15 +42,15 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	}
 	k := j.kh * j.kw * j.in
 	if pk, ok := w.Store.(*packed); ok {
-		j.panels = pk.words
+		j.panels, j.half = pk.words, pk.half
 	} else {
 		j.panels = d.panelScratch.take(gemm.PackedLen(k, j.outs))
-		d.packJob = packJob{dst: j.panels, src: Floats(w), k: k, n: j.outs, row: j.outs, col: 1, panels: panels(j.outs), group: 4}
+		d.packJob = packJob{dst: j.panels, src: d.widened(w), k: k, n: j.outs, row: j.outs, col: 1, panels: panels(j.outs), group: 4}
 		d.packJob.run(d)
 	}
 	if j.kh == 1 && j.kw == 1 && j.stride == 1 && j.pad == 0 {
 		m := &d.matmul
-		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, panels: j.panels, e: j.e}
+		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, panels: j.panels, half: j.half, e: j.e}
 		m.blocks()
 		return
 	}
@@ -77,7 +78,7 @@ func (j *convJob) Tile(thread, t int) {
 	for r := range m {
 		j.gather(a[r*k:][:k], lo+r)
 	}
-	p := gemm.Product{M: m, N: j.outs, K: k, A: a, RowA: k, StepA: 1, B: j.panels, Packed: true, C: c, LDC: j.outs}
+	p := gemm.Product{M: m, N: j.outs, K: k, A: a, RowA: k, StepA: 1, B: j.panels, Packed: true, Half: j.half, C: c, LDC: j.outs}
 	p.Block(0, m, 0, j.outs)
 	for r := range m {
 		row, at := c[r*j.outs:][:j.outs], (lo+r)*j.outs

@@ -8,10 +8,12 @@ import (
 	"espalier/trainer/tensor"
 )
 
-// A packed is the storage of a frozen matrix laid out in panels.
+// A packed is the storage of a frozen matrix laid out in panels, float32 or
+// bfloat16.
 type packed struct {
 	slab
 	trans bool
+	half  []uint16
 }
 
 // A product is a batch of matrix products over slices.
@@ -89,11 +91,11 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 		if pk.trans != g.TransB {
 			panic("cpu: matrix was packed for the other transposition")
 		}
-		j.panels, j.stepPanels = pk.words, 0
+		j.panels, j.half = pk.words, pk.half
 		j.blocks()
 		return
 	}
-	bs := Floats(b)
+	bs := d.widened(b)
 	if !g.TransB && p.m <= 2*gemm.MaxRows() {
 		j.plain = bs
 		j.blocks()
@@ -104,6 +106,16 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 		rowB, colB = 1, p.k
 	}
 	j.packAndRun(bs, rowB, colB)
+}
+
+// widened returns a matrix's numbers, in scratch memory if they are not float32.
+func (d *Device) widened(b tensor.Tensor) []float32 {
+	if b.DType == tensor.Float32 {
+		return Floats(b)
+	}
+	x := d.wide.take(b.Len())
+	d.Read(x, b)
+	return x
 }
 
 // scaled returns a copy of x times alpha in scratch memory.
@@ -122,14 +134,23 @@ func (d *Device) Pack(b tensor.Tensor, trans bool) tensor.Tensor {
 	if trans {
 		k, n, row, col = n, k, 1, n
 	}
-	src := d.scale.take(b.Len())
-	d.Read(src, b)
-	s := newSlab(gemm.PackedLen(k, n))
-	d.packJob = packJob{dst: s.words, src: src, k: k, n: n, row: row, col: col, panels: panels(n), group: 4}
+	pk := &packed{trans: trans}
+	d.packJob = packJob{k: k, n: n, row: row, col: col, panels: panels(n), group: 4}
+	dt := tensor.Float32
+	if b.DType == tensor.BFloat16 {
+		dt = b.DType
+		pk.slab = *newSlab((gemm.PackedLen(k, n) + 1) / 2)
+		t := tensor.Tensor{Shape: []int{gemm.PackedLen(k, n)}, DType: dt, Store: &pk.slab}
+		pk.half, d.packJob.srcHalf = halves(t), halves(b)
+		d.packJob.dstHalf = pk.half
+	} else {
+		pk.slab = *newSlab(gemm.PackedLen(k, n))
+		d.packJob.dst, d.packJob.src = pk.words, d.widened(b)
+	}
 	d.packJob.run(d)
-	d.kept += int64(s.Bytes())
+	d.kept += int64(pk.Bytes())
 	d.measure()
-	return tensor.Tensor{Shape: append([]int(nil), b.Shape...), DType: tensor.Float32, Store: &packed{*s, trans}}
+	return tensor.Tensor{Shape: append([]int(nil), b.Shape...), DType: dt, Store: pk}
 }
 
 // panels returns the number of panels of n columns.
@@ -138,6 +159,7 @@ func panels(n int) int { return (n + gemm.Panel - 1) / gemm.Panel }
 // A packJob packs matrices into panels.
 type packJob struct {
 	dst, src         []float32
+	dstHalf, srcHalf []uint16 // instead
 	k, n, row, col   int
 	stepDst, stepSrc int
 	panels, group    int // panels of a matrix, and of a tile
@@ -152,6 +174,10 @@ func (j *packJob) run(d *Device) {
 func (j *packJob) Tile(_, i int) {
 	per := (j.panels + j.group - 1) / j.group
 	m, lo := i/per, i%per*j.group
+	if j.dstHalf != nil {
+		gemm.PackHalf(j.dstHalf, j.srcHalf, j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
+		return
+	}
 	gemm.Pack(j.dst[m*j.stepDst:], j.src[m*j.stepSrc:], j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
 }
 
@@ -162,7 +188,8 @@ type matmulJob struct {
 	a, c       []float32
 	rowA, colA int
 	plain      []float32 // b where it lies, or
-	panels     []float32 // b packed
+	panels     []float32 // b packed, or
+	half       []uint16  // b packed in bfloat16
 	stepPanels int
 	load       bool
 	e          epilogue
@@ -268,7 +295,9 @@ func (j *matmulJob) Tile(thread, t int) {
 		A: j.a[batch*j.stepA:], RowA: j.rowA, StepA: j.colA,
 		C: j.c[batch*j.stepC+j.col0:], LDC: j.n, Load: j.load,
 	}
-	if j.panels != nil {
+	if j.half != nil {
+		p.Half = j.half
+	} else if j.panels != nil {
 		p.B, p.Packed = j.panels[(batch-j.batch0)*j.stepPanels:], true
 	} else {
 		p.B, p.LDB = j.plain[batch*j.stepB:], j.n

@@ -112,7 +112,9 @@ type Matmul interface {
 	Gemm(c, a, b tensor.Tensor, g Gemm)
 	// Pack lays a frozen matrix out for Gemm once and for all. The result may be
 	// given as b wherever the same matrix and trans would be; it has b's shape,
-	// does not follow later changes of b, and lives until freed.
+	// does not follow later changes of b, and lives until freed. A bfloat16
+	// matrix stays one: products with it, packed or not, are those with its
+	// numbers in float32, to the bit.
 	Pack(b tensor.Tensor, trans bool) tensor.Tensor
 }
 

@@ -12,7 +12,11 @@
 // their operands name; they keep nothing and may run at the same time.
 package gemm
 
-import "espalier/trainer/kernel/cpuinfo"
+import (
+	"math"
+
+	"espalier/trainer/kernel/cpuinfo"
+)
 
 // Panel is the number of columns in a panel of packed b.
 const Panel = 32
@@ -32,6 +36,7 @@ type Product struct {
 	StepA   int // from a step of k to the next
 	B       []float32
 	Packed  bool
+	Half    []uint16 // packed b in bfloat16, instead of B
 	// PanelRows is the number of rows that b was packed with, if more than K:
 	// then only the first K are used.
 	PanelRows int
@@ -83,9 +88,12 @@ func (p *Product) check() {
 		return
 	}
 	_ = p.A[(p.M-1)*p.RowA+(p.K-1)*p.StepA]
-	if p.Packed {
-		_ = p.B[PackedLen(p.panelRows(), p.N)-1]
-	} else {
+	switch n := PackedLen(p.panelRows(), p.N); {
+	case p.Half != nil:
+		_ = p.Half[n-1]
+	case p.Packed:
+		_ = p.B[n-1]
+	default:
 		_ = p.B[(p.K-1)*p.LDB+p.N-1]
 	}
 }
@@ -97,7 +105,7 @@ func (p *Product) panelRows() int { return max(p.K, p.PanelRows) }
 func (p *Product) strip(i, rows, tiles, j, j1, l, d int, load bool) int {
 	cols := min(Panel, j1-j)
 	at, ldb, next := l*p.LDB+j, p.LDB, Panel
-	if p.Packed {
+	if p.Packed || p.Half != nil {
 		k := p.panelRows()
 		at, ldb, next = j/Panel*k*Panel+l*Panel, Panel, k*Panel
 	}
@@ -125,6 +133,12 @@ func (p *Product) tileGeneric(mr, tiles, i, j, cols, l, d, at, ldb int, load boo
 		}
 		for s := range d {
 			x := p.A[r*p.RowA+(l+s)*p.StepA]
+			if p.Half != nil {
+				for q, y := range p.Half[at+s*ldb:][:cols] {
+					acc[q] += float32(x * widen(y))
+				}
+				continue
+			}
 			b := p.B[at+s*ldb:][:cols]
 			if len(b) == Panel {
 				w := (*[Panel]float32)(b)
@@ -140,3 +154,6 @@ func (p *Product) tileGeneric(mr, tiles, i, j, cols, l, d, at, ldb int, load boo
 		copy(c, acc[:])
 	}
 }
+
+// widen returns a bfloat16 number.
+func widen(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }

@@ -176,6 +176,42 @@ func testBlock(t *testing.T, r *rand.Rand, m, n, k int, transA, packed, load boo
 	}
 }
 
+// TestHalf checks that bfloat16 panels give the bits of the float32 product
+// with the same numbers.
+func TestHalf(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 1))
+		for m := 1; m <= 30; m++ {
+			for _, n := range []int{1, 8, 9, 17, 32, 40, 128, 200} {
+				k := r.IntN(40)
+				half, full := make([]uint16, k*n), make([]float32, k*n)
+				for i := range half {
+					half[i] = uint16(math.Float32bits(float32(r.NormFloat64())) >> 16)
+					full[i] = widen(half[i])
+				}
+				p := &Product{M: m, N: n, K: k, A: randn(r, m*k), RowA: k, StepA: 1, Packed: true, B: make([]float32, PackedLen(k, n)), C: make([]float32, m*n), LDC: n}
+				Pack(p.B, full, n, 1, k, n, 0, (n+Panel-1)/Panel)
+				p.Block(0, m, 0, n)
+				all, c := guarded(m*n, 3)
+				q := *p
+				q.Half, q.B, q.Packed, q.C = make([]uint16, PackedLen(k, n)), nil, false, c
+				PackHalf(q.Half, half, n, 1, k, n, 0, (n+Panel-1)/Panel)
+				q.Block(0, m, 0, n)
+				for i, w := range p.C {
+					if math.Float32bits(c[i]) != math.Float32bits(w) {
+						t.Fatalf("m=%d n=%d k=%d: element %d is %g, want %g", m, n, k, i, c[i], w)
+					}
+				}
+				for i, v := range all {
+					if (i < 3 || i >= 3+m*n) && v != guard {
+						t.Fatalf("m=%d n=%d k=%d: wrote %g at %d", m, n, k, v, i-3)
+					}
+				}
+			}
+		}
+	})
+}
+
 func BenchmarkBlock(b *testing.B) {
 	for _, l := range cpuinfo.Levels()[1:] {
 		for _, s := range [][3]int{{14, 32, 256}, {12, 32, 256}, {168, 512, 256}, {75, 512, 512}, {512, 512, 512}, {1024, 1024, 1024}} {

@@ -19,3 +19,17 @@ func packPanelGeneric(dst, b []float32, at, step, col, k, cols int) {
 		clear(y[cols:])
 	}
 }
+
+// PackHalf is Pack of bfloat16.
+func PackHalf(dst, b []uint16, step, col, k, n, p0, p1 int) {
+	for p := p0; p < p1; p++ {
+		cols := min(Panel, n-p*Panel)
+		for l := range k {
+			y := dst[(p*k+l)*Panel:][:Panel]
+			for j := range cols {
+				y[j] = b[l*step+(p*Panel+j)*col]
+			}
+			clear(y[cols:])
+		}
+	}
+}

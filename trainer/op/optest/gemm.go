@@ -211,3 +211,28 @@ func testGemmPack(h *harness) {
 		}
 	}
 }
+
+// testGemmHalf checks that a bfloat16 matrix gives the bits of the same numbers
+// in float32.
+func testGemmHalf(h *harness) {
+	for _, s := range [][3]int{{1, 70, 300}, {5, 33, 17}, {40, 200, 130}, {3, 4, 0}} {
+		m, n, k := s[0], s[1], s[2]
+		for _, tb := range []bool{false, true} {
+			a, b := h.in(m, k), h.in(dims(k, n, tb)...)
+			half, full := h.d.Keep(tensor.BFloat16, b.shape...), h.d.Keep(tensor.Float32, b.shape...)
+			h.d.Copy(half, b.t)
+			h.d.Copy(full, half)
+			want, plain, packed := h.out(m, n), h.out(m, n), h.out(m, n)
+			h.d.Gemm(want, a.t, full, op.Gemm{TransB: tb})
+			h.d.Gemm(plain, a.t, half, op.Gemm{TransB: tb})
+			p := h.d.Pack(half, tb)
+			h.d.Gemm(packed, a.t, p, op.Gemm{TransB: tb})
+			h.same(named("bfloat16 %v transB=%v", s, tb), h.read(plain), h.read(want))
+			h.same(named("packed bfloat16 %v transB=%v", s, tb), h.read(packed), h.read(want))
+			for _, t := range []tensor.Tensor{half, full, p} {
+				h.d.Free(t)
+			}
+			h.done("bfloat16")
+		}
+	}
+}

@@ -33,6 +33,7 @@ func Run(t *testing.T, open func() op.Device) {
 		{"GemmDrop", testGemmDrop},
 		{"GemmSpecials", testGemmSpecials},
 		{"GemmPack", testGemmPack},
+		{"GemmHalf", testGemmHalf},
 		{"Attend", testAttend},
 		{"AttendHidden", testAttendHidden},
 		{"Norm", testNorm},

@@ -7,10 +7,11 @@
 // so that an element of c is one chain of fused multiply-adds over ascending l.
 // The steps of a along rows and along l and of b along l are arguments: packed
 // and plain operands, transposed or not, take the same loop. The layout of the
-// argument block is the struct call in package gemm.
+// argument block is the struct call in package gemm. With -half, b is bfloat16.
 package main
 
 import (
+	"flag"
 	"fmt"
 
 	"espalier/trainer/kernel/_asm/asm"
@@ -38,18 +39,20 @@ const (
 
 func main() {
 	ConstraintExpr("!purego")
+	half := flag.Bool("half", false, "b is bfloat16")
+	flag.Parse()
 	for mr := 1; mr <= 14; mr++ {
-		(&kernel{isa: asm.AVX512, mr: mr, vecs: 2, masked: true}).emit(fmt.Sprintf("gemm%dx32AVX512", mr))
+		(&kernel{isa: asm.AVX512, mr: mr, vecs: 2, masked: true, half: *half}).emit()
 	}
 	for mr := 1; mr <= 3; mr++ {
-		(&kernel{isa: asm.AVX512, mr: mr, vecs: 8}).emit(fmt.Sprintf("gemm%dx128AVX512", mr))
+		(&kernel{isa: asm.AVX512, mr: mr, vecs: 8, half: *half}).emit()
 	}
 	for mr := 1; mr <= 6; mr++ {
-		(&kernel{isa: asm.AVX2, mr: mr, vecs: 2}).emit(fmt.Sprintf("gemm%dx16AVX2", mr))
-		(&kernel{isa: asm.AVX2, mr: mr, vecs: 1, masked: true}).emit(fmt.Sprintf("gemm%dx8AVX2", mr))
+		(&kernel{isa: asm.AVX2, mr: mr, vecs: 2, half: *half}).emit()
+		(&kernel{isa: asm.AVX2, mr: mr, vecs: 1, masked: true, half: *half}).emit()
 	}
 	for mr := 1; mr <= 3; mr++ {
-		(&kernel{isa: asm.AVX2, mr: mr, vecs: 4}).emit(fmt.Sprintf("gemm%dx32AVX2", mr))
+		(&kernel{isa: asm.AVX2, mr: mr, vecs: 4, half: *half}).emit()
 	}
 	Generate()
 }
@@ -60,6 +63,7 @@ type kernel struct {
 	mr     int
 	vecs   int  // vectors in a row of the tile
 	masked bool // columns may be missing
+	half   bool // b is bfloat16, packed: widened as it is loaded
 
 	acc       [][]reg.VecVirtual
 	p, c, ldc reg.GPVirtual
@@ -69,7 +73,12 @@ type kernel struct {
 	step3     reg.GPVirtual
 }
 
-func (k *kernel) emit(name string) {
+func (k *kernel) emit() {
+	name := "gemm"
+	if k.half {
+		name = "half"
+	}
+	name = fmt.Sprintf("%s%dx%d%s", name, k.mr, k.vecs*k.isa.Lanes, k.isa.Suffix)
 	TEXT(name, NOSPLIT, "func(p *byte)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s computes tiles of %d rows by %d columns.", name, k.mr, k.vecs*k.isa.Lanes))
@@ -204,17 +213,32 @@ func laneBits() Mem {
 	return lanes
 }
 
-// at is the place of vector j of a row that starts at base.
+// at is the place of vector j of a row of b that starts at base.
 func (k *kernel) at(base reg.GPVirtual, j int) Mem {
-	lanes := k.isa.Lanes
+	lanes, size := k.isa.Lanes, 4
+	if k.half {
+		size = 2
+	}
 	if panel := j * lanes / 32; panel > 0 {
-		m := Mem{Base: base, Index: k.step, Scale: uint8(panel), Disp: j * lanes % 32 * 4}
+		m := Mem{Base: base, Index: k.step, Scale: uint8(panel), Disp: j * lanes % 32 * size}
 		if panel == 3 {
 			m.Index, m.Scale = k.step3, 1
 		}
 		return m
 	}
-	return Mem{Base: base, Disp: j * lanes * 4}
+	return Mem{Base: base, Disp: j * lanes * size}
+}
+
+// loadB loads vector j of a row of b.
+func (k *kernel) loadB(base reg.GPVirtual, j int) reg.VecVirtual {
+	b := k.isa.Vec()
+	if k.half {
+		VPMOVZXWD(k.at(base, j), b)
+		VPSLLD(U8(16), b, b)
+	} else {
+		k.loadVec(k.at(base, j), b, j)
+	}
+	return b
 }
 
 // start fills the accumulators with zeros, or with c.
@@ -258,7 +282,7 @@ func (k *kernel) loadVec(m Mem, v reg.VecVirtual, j int) {
 
 // inner is one step of k.
 func (k *kernel) inner(pa, pa7, rs, rs3, rs5, pb reg.GPVirtual) {
-	if k.mr == 1 && k.maskZ == nil && k.maskY == nil {
+	if k.mr == 1 && k.maskZ == nil && k.maskY == nil && !k.half {
 		x := k.isa.Vec()
 		VBROADCASTSS(Mem{Base: pa}, x)
 		for j, v := range k.acc[0] {
@@ -274,8 +298,7 @@ func (k *kernel) inner(pa, pa7, rs, rs3, rs5, pb reg.GPVirtual) {
 			xs = append(xs, x)
 		}
 		for j := range k.vecs {
-			b := k.isa.Vec()
-			VMOVUPS(k.at(pb, j), b)
+			b := k.loadB(pb, j)
 			for i, x := range xs {
 				VFMADD231PS(b, x, k.acc[i][j])
 			}
@@ -284,9 +307,7 @@ func (k *kernel) inner(pa, pa7, rs, rs3, rs5, pb reg.GPVirtual) {
 	}
 	var bs []reg.VecVirtual
 	for j := range k.vecs {
-		b := k.isa.Vec()
-		k.loadVec(k.at(pb, j), b, j)
-		bs = append(bs, b)
+		bs = append(bs, k.loadB(pb, j))
 	}
 	for i := range k.mr {
 		x := k.isa.Vec()
