@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"espalier/data"
+	"espalier/evaluate"
+	"espalier/evaluate/report"
 	"espalier/pipeline"
 	"espalier/preprocess"
 	"espalier/tokenize"
@@ -18,10 +20,15 @@ func Kinds() map[string]func() pipeline.Stage {
 		pipeline.FilesKind:  func() pipeline.Stage { return new(pipeline.Files) },
 		"data/sample":       func() pipeline.Stage { return new(data.Sample) },
 		"preprocess/ingest": func() pipeline.Stage { return new(preprocess.Ingest) },
+		"preprocess/split":  func() pipeline.Stage { return new(preprocess.Split) },
 		"tokenize/train":    func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":   func() pipeline.Stage { return new(tokenize.Encode) },
 		"trainer/train":     func() pipeline.Stage { return trainer.NewTrain(tools) },
 		"trainer/predict":   func() pipeline.Stage { return trainer.NewPredict(tools) },
+
+		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
+		"evaluate/aggregate": func() pipeline.Stage { return new(evaluate.Aggregate) },
+		"evaluate/report":    func() pipeline.Stage { return new(report.Report) },
 	}
 }
 
@@ -38,7 +45,7 @@ var inputsOf = map[string]ports{
 	"data/sample":        {},
 	"preprocess/ingest":  {needs: []string{"raw"}},
 	"preprocess/split":   {needs: []string{"examples"}},
-	"tokenize/train":     {needs: []string{"examples"}},
+	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
 	"trainer/train":      {needs: []string{"tokens", "vocab", "features"}, takes: []string{"examples", "init"}},
 	"trainer/predict":    {needs: []string{"model", "features", "examples"}},

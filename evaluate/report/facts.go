@@ -240,11 +240,17 @@ func plain(v any) string {
 	case string:
 		return v
 	case []any:
+		if len(v) == 0 {
+			return ""
+		}
 		parts := make([]string, len(v))
 		for i, x := range v {
 			if parts[i] = plain(x); parts[i] == "" {
 				parts[i] = "0"
 			}
+		}
+		if _, ok := v[0].(string); ok {
+			return strings.Join(parts, ", ")
 		}
 		return strings.Join(parts, " ")
 	case map[string]any:
