@@ -50,7 +50,7 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	}
 	if j.kh == 1 && j.kw == 1 && j.stride == 1 && j.pad == 0 {
 		m := &d.matmul
-		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, panels: j.panels, half: j.half, e: j.e}
+		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, ldc: j.outs, panels: j.panels, half: j.half, e: j.e}
 		m.blocks()
 		return
 	}

@@ -30,23 +30,24 @@ type Device struct {
 	closed bool
 
 	// What operations reuse from call to call.
-	panelScratch, scale, wide, parts scratch
-	local                            []scratch // of each thread
-	matmul                           matmulJob
-	packJob                          packJob
-	conv                             convJob
-	attend                           attendJob
-	average                          averageJob
-	elementwise                      mapJob
-	permute                          permuteJob
-	embed                            embedJob
-	adam                             adamJob
-	norm                             normJob
-	softmax                          softmaxJob
-	loss                             lossJob
-	sum                              sumJob
-	column                           columnJob
-	top                              topJob
+	panelScratch, scale, wide, parts, logits scratch
+	local                                    []scratch // of each thread
+	matmul                                   matmulJob
+	packJob                                  packJob
+	conv                                     convJob
+	attend                                   attendJob
+	average                                  averageJob
+	elementwise                              mapJob
+	permute                                  permuteJob
+	embed                                    embedJob
+	adam                                     adamJob
+	norm                                     normJob
+	softmax                                  softmaxJob
+	loss                                     lossJob
+	project                                  projectJob
+	sum                                      sumJob
+	column                                   columnJob
+	top                                      topJob
 }
 
 // New returns a device of at most so many threads; 0 means one for each

@@ -34,8 +34,14 @@ func smoothing(s float32, v int) (on, off, entropy float32) {
 }
 
 func (d *Device) planLoss(lse, logits, targets tensor.Tensor, c op.CrossEntropy) *lossJob {
+	j := d.planLossOf(logits.Rows(), logits.Dim(-1), lse, targets, c)
+	j.x = Floats(logits)
+	return j
+}
+
+func (d *Device) planLossOf(rows, v int, lse, targets tensor.Tensor, c op.CrossEntropy) *lossJob {
 	j := &d.loss
-	*j = lossJob{x: Floats(logits), lse: Floats(lse), targets: ints(targets), v: logits.Dim(-1), rows: logits.Rows()}
+	*j = lossJob{lse: Floats(lse), targets: ints(targets), v: v, rows: rows}
 	if len(j.lse) != j.rows || len(j.targets) != j.rows {
 		panic("cpu: loss operands do not fit")
 	}

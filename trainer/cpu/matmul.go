@@ -70,7 +70,7 @@ func plan(c, a, b tensor.Tensor, g *op.Gemm) product {
 func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 	p := plan(c, a, b, &g)
 	j := &d.matmul
-	*j = matmulJob{d: d, product: p, a: Floats(a), c: Floats(c), load: g.Accumulate, e: makeEpilogue(&g.Epilogue, g.Alpha, c)}
+	*j = matmulJob{d: d, product: p, a: Floats(a), c: Floats(c), ldb: p.n, ldc: p.n, load: g.Accumulate, e: makeEpilogue(&g.Epilogue, g.Alpha, c)}
 	if p.batch == 0 || p.m == 0 || p.n == 0 {
 		return
 	}
@@ -95,17 +95,25 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 		j.blocks()
 		return
 	}
-	bs := d.widened(b)
-	if !g.TransB && p.m <= 2*gemm.MaxRows() {
-		j.plain = bs
+	if g.TransB {
+		j.multiply(d.widened(b), 1, p.k)
+	} else {
+		j.multiply(d.widened(b), p.n, 1)
+	}
+}
+
+// multiply runs a product with an unpacked b, whose element (l, n) is at
+// l*row + n*col.
+func (j *matmulJob) multiply(b []float32, row, col int) {
+	if j.m == 0 || j.n == 0 {
+		return
+	}
+	if col == 1 && j.m <= 2*gemm.MaxRows() { // packing would cost more than it saves
+		j.plain, j.ldb = b, row
 		j.blocks()
 		return
 	}
-	rowB, colB := p.n, 1
-	if g.TransB {
-		rowB, colB = 1, p.k
-	}
-	j.packAndRun(bs, rowB, colB)
+	j.packAndRun(b, row, col)
 }
 
 // widened returns a matrix's numbers, in scratch memory if they are not float32.
@@ -187,6 +195,7 @@ type matmulJob struct {
 	product
 	a, c       []float32
 	rowA, colA int
+	ldb, ldc   int
 	plain      []float32 // b where it lies, or
 	panels     []float32 // b packed, or
 	half       []uint16  // b packed in bfloat16
@@ -293,14 +302,14 @@ func (j *matmulJob) Tile(thread, t int) {
 	p := gemm.Product{
 		M: j.m, N: j.cols, K: j.k,
 		A: j.a[batch*j.stepA:], RowA: j.rowA, StepA: j.colA,
-		C: j.c[batch*j.stepC+j.col0:], LDC: j.n, Load: j.load,
+		C: j.c[batch*j.stepC+j.col0:], LDC: j.ldc, Load: j.load,
 	}
 	if j.half != nil {
 		p.Half = j.half
 	} else if j.panels != nil {
 		p.B, p.Packed = j.panels[(batch-j.batch0)*j.stepPanels:], true
 	} else {
-		p.B, p.LDB = j.plain[batch*j.stepB:], j.n
+		p.B, p.LDB = j.plain[batch*j.stepB:], j.ldb
 	}
 	if j.own { // rows i0 to i1 of a c of their own
 		buf := j.d.local[thread].take((i1 - i0) * j.cols)
@@ -308,7 +317,7 @@ func (j *matmulJob) Tile(thread, t int) {
 		p.M, p.C, p.LDC = i1-i0, buf, j.cols
 		p.Block(0, i1-i0, n0, n1)
 		for i := i0; i < i1; i++ {
-			at := batch*j.stepC + i*j.n + j.col0
+			at := batch*j.stepC + i*j.ldc + j.col0
 			row := buf[(i-i0)*j.cols:][n0:n1]
 			j.e.apply(row, at+n0, j.col0+n0)
 			copy(j.c[at+n0:], row)
@@ -320,7 +329,7 @@ func (j *matmulJob) Tile(thread, t int) {
 		return
 	}
 	for i := i0; i < i1; i++ {
-		at := batch*j.stepC + i*j.n + j.col0
+		at := batch*j.stepC + i*j.ldc + j.col0
 		j.e.apply(j.c[at+n0:at+n1], at+n0, j.col0+n0)
 	}
 }

@@ -242,6 +242,19 @@ type Loss interface {
 	// CrossEntropyBack fills dlogits (which may be logits itself); weight [rows]
 	// is the gradient of each row's loss. Rows left out get zeros.
 	CrossEntropyBack(dlogits, weight, lse, logits, targets tensor.Tensor, c CrossEntropy)
+	// ProjectLoss is CrossEntropy of the logits x*op(w) + bias, x [rows, n],
+	// which are made in parts and never stored whole. Sums over classes are
+	// made in parts of 2048.
+	ProjectLoss(loss, lse, x tensor.Tensor, p Projection, targets tensor.Tensor, c CrossEntropy)
+	// ProjectLossBack fills dx and adds to dw and dbias, each if not zero.
+	ProjectLossBack(dx, dw, dbias, weight, lse, x tensor.Tensor, p Projection, targets tensor.Tensor, c CrossEntropy)
+}
+
+// A Projection makes logits of V classes of rows of n.
+type Projection struct {
+	W     tensor.Tensor // [n, V], or [V, n] if Trans; not packed
+	Trans bool
+	Bias  tensor.Tensor // [V], optional
 }
 
 // Conv says how an NHWC convolution is made.

@@ -28,6 +28,7 @@ func Digests(d op.Device) []Digest {
 	w.norms()
 	w.maps()
 	w.losses()
+	w.projection()
 	w.images()
 	w.sums()
 	return w.all
@@ -191,6 +192,21 @@ func (w *digester) losses() {
 			w.done(named("cross-entropy of %d, smoothing %g", v, s), loss, lse, dx)
 		}
 	}
+}
+
+func (w *digester) projection() {
+	const rows, n, v = 530, 33, 2500
+	x, f, bias, loss, lse, ids := w.in(rows, n), w.in(n, v), w.in(v), w.out(rows), w.out(rows), w.d.Alloc(tensor.Int32, rows)
+	targets := make([]int32, rows)
+	for i := range targets {
+		targets[i] = int32(i*37%(v+1)) - 1
+	}
+	w.d.WriteInts(ids, targets)
+	p, c := op.Projection{W: f, Bias: bias}, op.CrossEntropy{Smoothing: 0.1}
+	dx, dw, dbias := w.out(rows, n), w.out(n, v), w.out(v)
+	w.d.ProjectLoss(loss, lse, x, p, ids, c)
+	w.d.ProjectLossBack(dx, dw, dbias, loss, lse, x, p, ids, c)
+	w.done("projected loss", loss, lse, dx, dw, dbias)
 }
 
 func (w *digester) images() {

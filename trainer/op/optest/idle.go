@@ -77,3 +77,11 @@ func (d *Idle) FinishBack(_, _, _ tensor.Tensor, _ op.Act, _ op.Dropout) {}
 
 // CrossEntropyBack does nothing.
 func (d *Idle) CrossEntropyBack(_, _, _, _, _ tensor.Tensor, _ op.CrossEntropy) {}
+
+// ProjectLoss does nothing.
+func (d *Idle) ProjectLoss(_, _, _ tensor.Tensor, _ op.Projection, _ tensor.Tensor, _ op.CrossEntropy) {
+}
+
+// ProjectLossBack does nothing.
+func (d *Idle) ProjectLossBack(_, _, _, _, _, _ tensor.Tensor, _ op.Projection, _ tensor.Tensor, _ op.CrossEntropy) {
+}

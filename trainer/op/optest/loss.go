@@ -84,3 +84,61 @@ func testCrossEntropySpecials(h *harness) {
 	h.d.CrossEntropy(one, one, empty, h.ids(nil, 0), op.CrossEntropy{})
 	h.done("empty")
 }
+
+// testProjectLoss holds the fused projection to the product and loss apart.
+func testProjectLoss(h *harness) {
+	for _, s := range [][3]int{{5, 7, 11}, {33, 40, 100}, {3, 16, 5000}, {600, 9, 70}, {0, 3, 4}, {4, 0, 5}} {
+		rows, n, v := s[0], s[1], s[2]
+		for bits := range 8 {
+			c := op.CrossEntropy{Smoothing: float32(bits&1) * 0.1}
+			p := op.Projection{Trans: bits&2 != 0}
+			targets := make([]int32, rows)
+			for i := range targets {
+				targets[i] = int32(h.r.IntN(v+1)) - 1
+			}
+			x, w, bias, weight, ids := h.in(rows, n), h.in(dims(n, v, p.Trans)...), h.in(v), h.in(rows), h.ids(targets, rows)
+			p.W = w.t
+			product := op.Gemm{TransB: p.Trans}
+			if bits&4 != 0 {
+				p.Bias, product.Bias = bias.t, bias.t
+			}
+			name := named("rows=%d n=%d classes=%d bits=%03b", rows, n, v, bits)
+			logits := h.out(rows, v)
+			h.d.Gemm(logits, x.t, w.t, product)
+			want, wantLSE, loss, lse := h.out(rows), h.out(rows), h.out(rows), h.out(rows)
+			h.d.CrossEntropy(want, wantLSE, logits, ids, c)
+			h.d.ProjectLoss(loss, lse, x.t, p, ids, c)
+			h.near(name, loss, widen(h.read(want)), 1e-5)
+			h.near(name+" lse", lse, widen(h.read(wantLSE)), 1e-6)
+
+			h.d.CrossEntropyBack(logits, weight.t, wantLSE, logits, ids, c)
+			dx, wantDX := h.out(rows, n), h.out(rows, n)
+			dw, dw0 := h.sum(w.shape...)
+			dbias, dbias0 := h.sum(v)
+			h.d.ProjectLossBack(dx, dw, dbias, weight.t, lse, x.t, p, ids, c)
+			h.d.Gemm(wantDX, logits, w.t, op.Gemm{TransB: !p.Trans})
+			h.near(name+" dx", dx, widen(h.read(wantDX)), 2e-5)
+			wantDW, wantDB := h.given(narrow(dw0), w.shape...), h.given(narrow(dbias0), v)
+			h.mutable()
+			h.placed[len(h.placed)-2].input = nil
+			if p.Trans {
+				h.d.Gemm(wantDW.t, logits, x.t, op.Gemm{TransA: true, Accumulate: true})
+			} else {
+				h.d.Gemm(wantDW.t, x.t, logits, op.Gemm{TransA: true, Accumulate: true})
+			}
+			h.d.SumRows(wantDB.t, logits)
+			h.near(name+" dw", dw, widen(h.read(wantDW.t)), 2e-5)
+			h.near(name+" dbias", dbias, widen(h.read(wantDB.t)), 2e-5)
+			h.d.ProjectLossBack(none, none, none, weight.t, lse, x.t, p, ids, c)
+			h.done(name)
+		}
+	}
+}
+
+func narrow(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func() op.Device) {
 		{"Embed", testEmbed},
 		{"CrossEntropy", testCrossEntropy},
 		{"CrossEntropySpecials", testCrossEntropySpecials},
+		{"ProjectLoss", testProjectLoss},
 		{"Conv", testConv},
 		{"AvgPool", testAvgPool},
 		{"Sums", testSums},
