@@ -452,25 +452,6 @@ func TestRegionsArePadded(t *testing.T) {
 	}
 }
 
-func TestPermutation(t *testing.T) {
-	p := Permutation(1000, 3)
-	q := slices.Sorted(slices.Values(p))
-	for i, v := range q {
-		if i != v {
-			t.Fatalf("not a permutation at %d", i)
-		}
-	}
-	fixed := 0
-	for i, v := range p {
-		if i == v {
-			fixed++
-		}
-	}
-	if fixed > 8 || !slices.Equal(p, Permutation(1000, 3)) || slices.Equal(p, Permutation(1000, 4)) {
-		t.Errorf("%d fixed points", fixed)
-	}
-}
-
 func TestMemoryIsBounded(t *testing.T) {
 	src := captions(t, 20000, 1, 2000) // about 100,000 rows in 50 blocks
 	o := Options{Size: 10, Captions: 5, Seed: 1, Window: 2}

@@ -11,7 +11,6 @@ const (
 	drawBatches = 3 // order of the batches of a window
 	drawRows    = 4 // rows of an example
 	drawTask    = 5 // task of a step
-	drawImages  = 6 // images of a permuted split
 )
 
 // mix is the finaliser of splitmix64, a bijection of 64-bit words.
@@ -51,14 +50,4 @@ func shuffle[T any](x []T, k uint64) {
 		j := below(k, i, i+1)
 		x[i], x[j] = x[j], x[i]
 	}
-}
-
-// Permutation returns a permutation of n things that is a function of the seed.
-func Permutation(n int, seed uint64) []int {
-	p := make([]int, n)
-	for i := range p {
-		p[i] = i
-	}
-	shuffle(p, key(seed, drawImages))
-	return p
 }
