@@ -204,6 +204,9 @@ var errBlocked = errors.New("an input is not there")
 
 func (e *engine) resolveNode(ctx context.Context, n *node) (err error) {
 	if n.files != nil {
+		if e.rec != nil { // a run: the reading may take a while
+			e.tell(n, Running, "reading raw files")
+		}
 		l, err := n.files.list(ctx, e.s.Digests(), 2*e.o.Jobs, n.skip, &n.meter)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -385,6 +388,16 @@ func (e *engine) set(n *node, state State, message string, err error) {
 		e.rec.begin(n)
 	}
 	e.emit(n, message, err)
+}
+
+// tell is set without a row in the run log.
+func (e *engine) tell(n *node, state State, message string) {
+	e.events.Lock()
+	defer e.events.Unlock()
+	n.mu.Lock()
+	n.state = state
+	n.mu.Unlock()
+	e.emit(n, message, nil)
 }
 
 // partDone counts a part of a node.

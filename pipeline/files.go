@@ -89,7 +89,7 @@ func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip ma
 	if st.IsDir() {
 		w.folder(ctx, root, "", nil)
 	} else {
-		w.found(filepath.Base(root), st)
+		w.found(filepath.Base(root), st.Mode().IsRegular())
 		root = filepath.Dir(root)
 	}
 	if err := ctx.Err(); err != nil {
@@ -159,7 +159,10 @@ func (w *walker) folder(ctx context.Context, root, rel string, above []fs.FileIn
 			}
 			continue
 		}
-		if e.Type().IsRegular() && !w.f.matches(name) {
+		if e.Type().IsRegular() {
+			if w.f.matches(name) {
+				w.found(name, true)
+			}
 			continue
 		}
 		info, err := os.Stat(filepath.Join(dir, e.Name()))
@@ -172,17 +175,17 @@ func (w *walker) folder(ctx context.Context, root, rel string, above []fs.FileIn
 		case err != nil:
 			w.errs = append(w.errs, refuseFile(filepath.Join(dir, e.Name()), err))
 		default:
-			w.found(name, info)
+			w.found(name, info.Mode().IsRegular())
 		}
 	}
 }
 
 // found takes one file.
-func (w *walker) found(name string, info fs.FileInfo) {
+func (w *walker) found(name string, regular bool) {
 	switch {
 	case !utf8.ValidString(name):
 		w.errs = append(w.errs, &RefusedError{File: fmt.Sprintf("%q", name), Offset: -1, Reason: "the name is not UTF-8"})
-	case !info.Mode().IsRegular():
+	case !regular:
 		w.errs = append(w.errs, &RefusedError{File: name, Offset: -1, Reason: "not a regular file"})
 	case !w.skip[name]:
 		w.names = append(w.names, name)

@@ -144,7 +144,7 @@ func TestUnusableRawFilesAreNamedAtOnce(t *testing.T) {
 
 func TestManyFilesAreReadOnce(t *testing.T) {
 	f := newFixture(t)
-	const n = 3000
+	const n = 1000
 	for i := range n {
 		f.write(fmt.Sprintf("%02d/%d.jpg", i%50, i), fmt.Sprint(i))
 	}

@@ -41,13 +41,17 @@ func (e *engine) make(ctx context.Context, n *node) error {
 	if err != nil || m != nil {
 		return e.adopt(n, m, err)
 	}
+	var before string // the digest of the damaged output, if it is known
 	if damage != nil {
+		if old, err := e.s.Manifest(n.key); err == nil {
+			before = old.Digest
+		}
 		e.log.Warn("damaged output set aside; making it anew", "stage", n.Name, "key", string(n.key), "damage", damage[0].String())
 		if err := e.s.SetAside(ctx, n.key, damage); err != nil {
 			return err
 		}
 	}
-	err = e.build(ctx, n, damage)
+	err = e.build(ctx, n, before)
 	if err != nil && ctx.Err() == nil && n.manifest == nil {
 		// A runner that did not honour the lock may have published meanwhile
 		// and taken away what this one needed.
@@ -58,8 +62,9 @@ func (e *engine) make(ctx context.Context, n *node) error {
 	return err
 }
 
-// build makes an output that is not there.
-func (e *engine) build(ctx context.Context, n *node, damage []store.Damage) error {
+// build makes an output that is not there. Before is the digest of a damaged
+// one that was.
+func (e *engine) build(ctx context.Context, n *node, before string) error {
 	var (
 		m   *store.Manifest
 		err error
@@ -79,8 +84,8 @@ func (e *engine) build(ctx context.Context, n *node, damage []store.Damage) erro
 		return err
 	}
 	e.s.DropCheckpoints(n.key)
-	if len(damage) > 0 {
-		e.log.Info("damaged output made anew", "stage", n.Name, "key", string(n.key), "digest", m.Digest)
+	if before != "" && before != m.Digest {
+		e.log.Warn("the output made anew differs from the damaged one: its stage does not give equal bytes for equal keys", "stage", n.Name, "key", string(n.key))
 	}
 	e.finish(n, m, Done)
 	return e.judge(n, m)

@@ -201,7 +201,7 @@ func checkCheckpoint(dir string) error {
 		if err != nil {
 			return err
 		}
-		sum, err := hashFile(context.Background(), f)
+		sum, err := hashFile(context.Background(), f, e.Bytes)
 		f.Close()
 		if err != nil {
 			return err

@@ -105,7 +105,7 @@ func (d *Digests) rehash(ctx context.Context, path string) (identity, digest, er
 			return identity{}, digest{}, err
 		}
 		start := time.Now()
-		sum, err := hashFile(ctx, f)
+		sum, err := hashFile(ctx, f, before.size)
 		if err != nil {
 			return identity{}, digest{}, err
 		}
@@ -140,10 +140,11 @@ func racy(id identity, now time.Time) bool {
 	return id.ctime > now.Add(-window).UnixNano()
 }
 
-// hashFile reads f from its beginning, looking at ctx once a megabyte.
-func hashFile(ctx context.Context, f *os.File) (digest, error) {
+// hashFile reads f from its beginning, looking at ctx once a megabyte. Size is
+// what it is thought to be.
+func hashFile(ctx context.Context, f *os.File, size int64) (digest, error) {
 	h := sha256.New()
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, min(max(size, 0)+1, 1<<20))
 	for off := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return digest{}, err

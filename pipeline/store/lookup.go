@@ -222,7 +222,7 @@ func (f *File) Changed(ctx context.Context) bool {
 		return err != nil
 	}
 	// A touch changes the times and nothing else.
-	sum, err := hashFile(ctx, file)
+	sum, err := hashFile(ctx, file, id.size)
 	return ctx.Err() == nil && (err != nil || sum != f.Entry.digest())
 }
 
