@@ -3,6 +3,7 @@
 #   make demo      build, then raw images and captions in, a scored report out (minutes)
 #   make test      the whole test suite
 #   make check     format, vet, staticcheck, layers, portable and arm64 builds
+#   make fmt       format all sources
 #   make bench     the benchmarks of all packages, each for a short time
 #   make generate  what is generated: assembly, tables
 
@@ -16,7 +17,7 @@ ONLY ?=
 TOOL  = $(GO) tool -modfile=cmd/tools.mod
 SOURCES = $(shell find . -name '*.go' -not -path './out/*')
 
-.PHONY: build demo test check bench bench-peers generate clean
+.PHONY: build demo test check fmt bench bench-peers generate clean
 
 build:
 	@$(GO) build -o bin/espalier ./cmd/espalier
@@ -35,6 +36,9 @@ check:
 	@echo '-- go build, arm64'; GOARCH=arm64 $(GO) build ./... && GOARCH=arm64 $(GO) vet ./...
 	@echo '-- staticcheck'; $(TOOL) staticcheck ./...
 	@echo '-- layers'; $(GO) test -run 'TestLayers|TestThirdParty' ./cmd/espalier
+
+fmt:
+	$(TOOL) gofumpt -w $(SOURCES)
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 100ms ./...

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,7 +57,11 @@ func messages(err error) []string {
 			}
 			return
 		}
-		if s := err.Error(); !seen[s] {
+		s := err.Error()
+		if err == context.Canceled {
+			s = "interrupted; the next call goes on from here"
+		}
+		if !seen[s] {
 			seen[s] = true
 			out = append(out, s)
 		}
