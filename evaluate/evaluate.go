@@ -10,6 +10,7 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -106,8 +107,14 @@ func parseMetrics(r *Request) ([]family, error) {
 
 // scoreAll runs the metrics over a corpus.
 func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Result, error) {
+	if c.n() == 0 {
+		return nil, errors.New("nothing to score: no predictions")
+	}
 	res := &Result{IDs: c.IDs, Each: make([][]float64, c.n())}
-	for _, f := range fams {
+	for k, f := range fams {
+		if _, free := f.(referenceFree); !free && len(c.References[0]) == 0 {
+			return nil, &pipeline.UsageError{Msg: "metric " + r.Metrics[k] + " needs references (--refs)"}
+		}
 		m, err := measure(ctx, c, f)
 		if err != nil {
 			return nil, err

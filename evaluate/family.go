@@ -24,6 +24,9 @@ type family interface {
 	one(row, values []float64)
 }
 
+// referenceFree marks families that score predictions alone.
+type referenceFree interface{ needsNoReferences() }
+
 // A scorer sets the statistics of example i.
 type scorer func(i int, row []float64)
 
@@ -42,6 +45,8 @@ func families() []entry {
 		{"bleu", "pycocoevalcap 1.2, BLEU-1 to BLEU-4", "tok=ptb|none, ref=closest|shortest|average", "", newBLEU},
 		{"rouge-l", "pycocoevalcap 1.2", "tok=ptb|none", "", newRouge},
 		{"cider", "pycocoevalcap 1.2 (the CIDEr-D formula); plain=true: vrama91/cider", "tok=ptb|none, plain=false|true, sigma=6", "--df FILE for document frequencies from elsewhere", newCIDEr},
+		{"sacrebleu", "sacrebleu 2.6.0 BLEU", "tok=13a|zh|intl|char|none, lc, smooth=exp|floor|add-k|none, value, eff, order=4", "", newSacreBLEU},
+		{"chrf", "sacrebleu 2.6.0 chrF; word=2: chrF++", "char=6, word=0, beta=2, lc, space, eps", "", newChrF},
 	}
 }
 

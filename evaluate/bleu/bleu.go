@@ -169,18 +169,13 @@ func (c *Corpus) Score(l RefLength) [Order]float64 {
 }
 
 // A Counter counts matches. The zero Counter is ready.
-type Counter struct {
-	grams [Order]ngram.Table
-	hyp   [Order][]int32 // count of each n-gram of the hypothesis
-	best  [Order][]int32 // its largest count in one reference
-	cur   [Order][]int32 // its count in the present reference
-	seen  [Order][]uint32
-}
+type Counter struct{ m ngram.Matcher }
 
 // Count returns the counts of hyp against refs; both are numbers of words that
 // one [ngram.Words] gave.
 func (c *Counter) Count(hyp []uint32, refs [][]uint32) Stats {
 	s := Stats{Hyp: int64(len(hyp)), Refs: int64(len(refs))}
+	c.m.Hypothesis(hyp, Order)
 	for i, r := range refs {
 		n := int64(len(r))
 		s.RefSum += n
@@ -190,57 +185,12 @@ func (c *Counter) Count(hyp []uint32, refs [][]uint32) Stats {
 		if d, best := abs(n-s.Hyp), abs(s.Closest-s.Hyp); i == 0 || d < best || d == best && n < s.Closest {
 			s.Closest = n
 		}
+		c.m.Reference(r)
 	}
 	for k := range Order {
-		c.grams[k].Reset()
-		c.hyp[k], c.best[k], c.cur[k] = c.hyp[k][:0], c.best[k][:0], c.cur[k][:0]
-		s.Guess[k] = max(0, s.Hyp-int64(k))
-	}
-	for i := range hyp {
-		prefix := uint32(0)
-		for k := 0; k < Order && i+k < len(hyp); k++ {
-			id := c.grams[k].Number(ngram.Key(prefix, hyp[i+k]))
-			if int(id) == len(c.hyp[k]) {
-				c.hyp[k], c.best[k], c.cur[k] = append(c.hyp[k], 0), append(c.best[k], 0), append(c.cur[k], 0)
-			}
-			c.hyp[k][id]++
-			prefix = id
-		}
-	}
-	for _, r := range refs {
-		c.countRef(r)
-	}
-	for k := range Order {
-		for id, n := range c.hyp[k] {
-			s.Correct[k] += int64(min(n, c.best[k][id]))
-		}
+		s.Guess[k], s.Correct[k] = c.m.Total(k), c.m.Correct(k)
 	}
 	return s
-}
-
-// countRef raises best to the counts of r.
-func (c *Counter) countRef(r []uint32) {
-	for i := range r {
-		prefix := uint32(0)
-		for k := 0; k < Order && i+k < len(r); k++ {
-			id, ok := c.grams[k].Find(ngram.Key(prefix, r[i+k]))
-			if !ok {
-				break
-			}
-			if c.cur[k][id] == 0 {
-				c.seen[k] = append(c.seen[k], id)
-			}
-			c.cur[k][id]++
-			prefix = id
-		}
-	}
-	for k := range Order {
-		for _, id := range c.seen[k] {
-			c.best[k][id] = max(c.best[k][id], c.cur[k][id])
-			c.cur[k][id] = 0
-		}
-		c.seen[k] = c.seen[k][:0]
-	}
 }
 
 func abs(x int64) int64 { return max(x, -x) }
