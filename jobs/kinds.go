@@ -17,14 +17,18 @@ import (
 func Kinds() map[string]func() pipeline.Stage {
 	tools := Tools()
 	return map[string]func() pipeline.Stage{
-		pipeline.FilesKind:  func() pipeline.Stage { return new(pipeline.Files) },
-		"data/sample":       func() pipeline.Stage { return new(data.Sample) },
-		"preprocess/ingest": func() pipeline.Stage { return new(preprocess.Ingest) },
-		"preprocess/split":  func() pipeline.Stage { return new(preprocess.Split) },
-		"tokenize/train":    func() pipeline.Stage { return new(tokenize.Train) },
-		"tokenize/encode":   func() pipeline.Stage { return new(tokenize.Encode) },
-		"trainer/train":     func() pipeline.Stage { return trainer.NewTrain(tools) },
-		"trainer/predict":   func() pipeline.Stage { return trainer.NewPredict(tools) },
+		pipeline.FilesKind:   func() pipeline.Stage { return new(pipeline.Files) },
+		"data/sample":        func() pipeline.Stage { return new(data.Sample) },
+		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
+		"preprocess/ingest":  func() pipeline.Stage { return new(preprocess.Ingest) },
+		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
+		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
+		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
+		"trainer/train":      func() pipeline.Stage { return trainer.NewTrain(tools) },
+		"trainer/predict":    func() pipeline.Stage { return trainer.NewPredict(tools) },
+		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
+		"evaluate/aggregate": func() pipeline.Stage { return new(evaluate.Aggregate) },
+		"evaluate/report":    func() pipeline.Stage { return new(report.Report) },
 
 		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
 		"evaluate/aggregate": func() pipeline.Stage { return new(evaluate.Aggregate) },
