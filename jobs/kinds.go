@@ -21,7 +21,6 @@ func Kinds() map[string]func() pipeline.Stage {
 		"data/sample":        func() pipeline.Stage { return new(data.Sample) },
 		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
 		"preprocess/ingest":  func() pipeline.Stage { return new(preprocess.Ingest) },
-		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
 		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
 		"trainer/train":      func() pipeline.Stage { return trainer.NewTrain(tools) },
