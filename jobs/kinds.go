@@ -28,10 +28,6 @@ func Kinds() map[string]func() pipeline.Stage {
 		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
 		"evaluate/aggregate": func() pipeline.Stage { return new(evaluate.Aggregate) },
 		"evaluate/report":    func() pipeline.Stage { return new(report.Report) },
-
-		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
-		"evaluate/aggregate": func() pipeline.Stage { return new(evaluate.Aggregate) },
-		"evaluate/report":    func() pipeline.Stage { return new(report.Report) },
 	}
 }
 
