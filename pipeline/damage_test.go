@@ -150,6 +150,26 @@ func TestDamageThatCannotBeMadeAnewIsAFailure(t *testing.T) {
 	}
 }
 
+func TestAStageThatIsNotAsItShouldBeIsNamed(t *testing.T) {
+	f := newFixture(t)
+	n := 0
+	g := probes(1, func(ctx context.Context, t *Task, i int) error {
+		n++
+		out, err := t.Out.Create("x", "")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "made %d times", n)
+		return out.Close(0)
+	})
+	res := f.run(g)
+	flip(t, filepath.Join(res.Nodes[0].Dir, "x"))
+	f.run(g)
+	if !strings.Contains(f.log.String(), "does not give equal bytes for equal keys") {
+		t.Errorf("log %q", f.log)
+	}
+}
+
 func TestRawFilesThatChangeUnderTheStageAreTemporary(t *testing.T) {
 	f := newFixture(t)
 	f.file("a.tsv", 9)

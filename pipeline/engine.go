@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -301,50 +297,6 @@ func (e *engine) unit(n *node, threads int, f func(env Env) error) (err error) {
 	return f(Env{Threads: threads, MemoryBytes: e.o.Memory, Scratch: scratch, Numerics: e.o.Numerics})
 }
 
-// scratch makes a private folder, below one that is named after this process
-// so that a later run removes it if this one is killed.
-func (e *engine) scratch() (string, error) {
-	parent := filepath.Join(e.scratchRoot(), store.ProcessName())
-	for {
-		if err := os.MkdirAll(parent, 0o700); err != nil {
-			return "", err
-		}
-		dir, err := os.MkdirTemp(parent, "")
-		if !errors.Is(err, fs.ErrNotExist) {
-			return dir, err
-		}
-		// Another run of this process removed the empty parent just now.
-	}
-}
-
-func (e *engine) scratchRoot() string {
-	root := e.o.Scratch
-	if root == "" {
-		root = os.TempDir()
-	}
-	return filepath.Join(root, fmt.Sprintf("espalier-scratch-%d", os.Getuid()))
-}
-
-func (e *engine) dropScratch(dir string) {
-	os.RemoveAll(dir)
-	os.Remove(filepath.Dir(dir))
-}
-
-// sweepScratch removes the scratch folders of processes that are gone.
-func (e *engine) sweepScratch() {
-	root := e.scratchRoot()
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return
-	}
-	for _, d := range entries {
-		if store.ProcessGone(d.Name()) {
-			os.RemoveAll(filepath.Join(root, d.Name()))
-		}
-	}
-	os.Remove(root)
-}
-
 // alone makes units with equal keys in this process run one after the other.
 // It calls waits, if not nil, before it waits for another.
 func (e *engine) alone(ctx context.Context, key store.Key, waits func()) (release func(), err error) {
@@ -434,101 +386,4 @@ func (e *engine) emit(n *node, message string, err error) {
 	}
 	n.mu.Unlock()
 	e.o.Events(ev)
-}
-
-// shares are the values that stages hold in common.
-type shares struct {
-	mu     sync.Mutex
-	values map[string]*shared
-	idle   *shared // the one that is kept though nobody uses it
-}
-
-type shared struct {
-	key   string
-	ready chan struct{} // closed when built
-	v     any
-	close func()
-	err   error
-	users int
-}
-
-func (s *shares) get(ctx context.Context, key string, build func(context.Context) (any, func(), error)) (any, func(), error) {
-	for {
-		s.mu.Lock()
-		if s.values == nil {
-			s.values = make(map[string]*shared)
-		}
-		sh, ok := s.values[key]
-		if !ok {
-			sh = &shared{key: key, ready: make(chan struct{})}
-			s.values[key] = sh
-		}
-		sh.users++
-		if s.idle == sh {
-			s.idle = nil
-		}
-		s.mu.Unlock()
-		if !ok {
-			sh.v, sh.close, sh.err = build(ctx)
-			close(sh.ready)
-		}
-		select {
-		case <-sh.ready:
-		case <-ctx.Done():
-			s.put(sh)
-			return nil, nil, ctx.Err()
-		}
-		if sh.err == nil {
-			return sh.v, sync.OnceFunc(func() { s.put(sh) }), nil
-		}
-		s.put(sh)
-		// Another stage's cancellation is not ours.
-		if ok && ctx.Err() == nil && errors.Is(sh.err, context.Canceled) {
-			continue
-		}
-		return nil, nil, sh.err
-	}
-}
-
-// put gives a value back. The last one given back is kept for the next stage;
-// the one before it is closed.
-func (s *shares) put(sh *shared) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sh.users--
-	if sh.users > 0 {
-		return
-	}
-	select {
-	case <-sh.ready:
-	default:
-		return // still being built: whoever comes next finds it
-	}
-	if sh.err != nil {
-		if s.values[sh.key] == sh {
-			delete(s.values, sh.key)
-		}
-		return
-	}
-	if s.idle != nil && s.idle != sh {
-		s.drop(s.idle)
-	}
-	s.idle = sh
-}
-
-func (s *shares) drop(sh *shared) {
-	delete(s.values, sh.key)
-	if sh.close != nil {
-		sh.close()
-	}
-}
-
-// closeAll closes what is left when the run ends.
-func (s *shares) closeAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(s.values)) {
-		s.drop(s.values[key])
-	}
-	s.idle = nil
 }

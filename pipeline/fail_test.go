@@ -219,8 +219,16 @@ func TestParseLimit(t *testing.T) {
 		dead, seen int64
 		want       bool
 	}{
-		{"0", 0, 10, false}, {"0", 1, 10, true}, {"3", 3, 3, false}, {"3", 4, 1000, true},
-		{"1%", 1, 100, false}, {"1%", 2, 100, true}, {"0%", 1, 1 << 40, true}, {"100%", 9, 9, false}, {"2.5%", 26, 1000, true}, {"50%", 1, 0, true},
+		{"0", 0, 10, false},
+		{"0", 1, 10, true},
+		{"3", 3, 3, false},
+		{"3", 4, 1000, true},
+		{"1%", 1, 100, false},
+		{"1%", 2, 100, true},
+		{"0%", 1, 1 << 40, true},
+		{"100%", 9, 9, false},
+		{"2.5%", 26, 1000, true},
+		{"50%", 1, 0, true},
 	} {
 		l, err := ParseLimit(c.in)
 		if err != nil || l.String() != c.in {
@@ -255,7 +263,9 @@ func TestExitCodes(t *testing.T) {
 		{stage(&store.WriteError{Op: "create", Path: "p", Err: syscall.EACCES}), 75},
 		{stage(&store.WriteError{Op: "create", Path: "p", Err: syscall.ENOTDIR}), 1},
 		{stage(&fs.PathError{Op: "open", Path: "p", Err: syscall.EACCES}), 1},
-		{stage(syscall.EROFS), 75}, {stage(syscall.EDQUOT), 75}, {stage(syscall.EFBIG), 75},
+		{stage(syscall.EROFS), 75},
+		{stage(syscall.EDQUOT), 75},
+		{stage(syscall.EFBIG), 75},
 		{context.Canceled, 130},
 		{errors.Join(stage(errors.New("x")), stage(&RefusedError{File: "f"})), 1},
 		{errors.Join(stage(&RefusedError{File: "f"}), stage(full)), 75},

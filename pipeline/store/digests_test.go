@@ -89,7 +89,8 @@ func TestAYoungFileIsNotRemembered(t *testing.T) {
 		ctime time.Time
 		want  bool
 	}{
-		{now.Add(-time.Second + 1), false}, {now.Add(-20 * time.Millisecond), true},
+		{now.Add(-time.Second + 1), false},
+		{now.Add(-20 * time.Millisecond), true},
 		{now.Add(time.Hour), true},                               // the clock was set back
 		{now.Truncate(time.Second).Add(-time.Second), true},      // a file system that counts seconds
 		{now.Truncate(time.Second).Add(-5 * time.Second), false}, //

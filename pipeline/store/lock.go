@@ -54,7 +54,7 @@ type Lock struct {
 type beats struct {
 	mu    sync.Mutex
 	every time.Duration
-	stale time.Duration
+	clock func() time.Time // monotonic
 	held  map[beater]bool
 	stop  chan struct{}          // closes the running goroutine
 	done  chan struct{}          // it has ended
@@ -70,7 +70,7 @@ type observation struct {
 }
 
 func (b *beats) init() {
-	b.every, b.stale = beatEvery, staleAfter
+	b.every, b.clock = beatEvery, time.Now
 	b.held = make(map[beater]bool)
 	b.seen = make(map[string]observation)
 }
@@ -282,9 +282,9 @@ func (s *Store) stale(h *Holder, path string) bool {
 	s.beat.mu.Lock()
 	seen, ok := s.beat.seen[h.Token]
 	if !ok || seen.beat != h.Beat {
-		s.beat.seen[h.Token] = observation{h.Beat, time.Now()}
+		s.beat.seen[h.Token] = observation{h.Beat, s.beat.clock()}
 	}
-	still := ok && seen.beat == h.Beat && time.Since(seen.at) > s.beat.stale
+	still := ok && seen.beat == h.Beat && s.beat.clock().Sub(seen.at) > staleAfter
 	s.beat.mu.Unlock()
 	if still {
 		return true

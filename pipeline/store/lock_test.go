@@ -89,7 +89,8 @@ func TestTheLockOfADeadProcessIsTaken(t *testing.T) {
 
 func TestALockOfAnotherHostIsJudgedByItsHeartbeat(t *testing.T) {
 	s := newStore(t)
-	s.beat.stale = 40 * time.Millisecond
+	clock := time.Now()
+	s.beat.clock = func() time.Time { return clock }
 	h := Holder{owner: owner{Host: "elsewhere", Boot: "b", PID: 7, Start: 9}, Token: "t", Since: time.Now().Add(-1000 * time.Hour)}
 	for beat := range int64(4) { // it beats: it lives, whatever its clock says
 		h.Beat = beat
@@ -99,9 +100,9 @@ func TestALockOfAnotherHostIsJudgedByItsHeartbeat(t *testing.T) {
 				t.Fatalf("beat %d: %v %v %v", beat, l, holder, err)
 			}
 		}
-		time.Sleep(30 * time.Millisecond)
+		clock = clock.Add(staleAfter)
 	}
-	time.Sleep(30 * time.Millisecond)
+	clock = clock.Add(time.Nanosecond)
 	l, holder, err := s.TryLock(key("a"), "x", nil)
 	if l == nil || err != nil {
 		t.Fatalf("still held by %v, %v", holder, err)
@@ -126,16 +127,17 @@ func TestALockOfAnotherHostIsJudgedByItsHeartbeat(t *testing.T) {
 	}
 	// The clock was set back: the file seems to be of the future. It is not
 	// taken by age, but it is once it was seen to stand still.
+	h.Token = "another"
 	plant(t, s, key("a"), h)
 	future := time.Now().Add(24 * time.Hour)
 	if err := os.Chtimes(s.lockPath(key("a")), future, future); err != nil {
 		t.Fatal(err)
 	}
-	fresh.beat.stale = 40 * time.Millisecond
+	fresh.beat.clock = s.beat.clock
 	if l, _, err := fresh.TryLock(key("a"), "x", nil); l != nil || err != nil {
 		t.Errorf("taken at once: %v", err)
 	}
-	time.Sleep(60 * time.Millisecond)
+	clock = clock.Add(staleAfter + 1)
 	if l, holder, err := fresh.TryLock(key("a"), "x", nil); l == nil || err != nil {
 		t.Errorf("held by %v, %v", holder, err)
 	} else {

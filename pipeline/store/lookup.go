@@ -15,6 +15,9 @@ import (
 // Manifest returns the manifest of a committed output. The error wraps
 // ErrMissing if there is none, ErrDamaged if it cannot be believed.
 func (s *Store) Manifest(key Key) (*Manifest, error) {
+	if !key.valid() {
+		return nil, fmt.Errorf("%w: %q is no key", ErrMissing, string(key))
+	}
 	m, err := readManifest(s.manifestPath(key))
 	if err != nil {
 		return nil, missing(err, key)

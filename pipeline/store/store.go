@@ -8,8 +8,10 @@
 package store
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"io"
+	"strings"
 )
 
 // A Key names an output: a SHA-256 in lower-case hex.
@@ -21,6 +23,13 @@ func (k Key) Short() string {
 		return string(k)
 	}
 	return string(k[:8])
+}
+
+// valid reports whether the key is a SHA-256: what a user types may be no name
+// for a folder.
+func (k Key) valid() bool {
+	b, err := hex.DecodeString(string(k))
+	return err == nil && len(b) == 32 && strings.ToLower(string(k)) == string(k)
 }
 
 // A Manifest describes one finished output.

@@ -346,6 +346,33 @@ func TestSealedRecordsAreBelievedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+func FuzzUnseal(f *testing.F) {
+	m := Manifest{Kind: "k", Key: key("a"), Params: []byte(`{}`)}
+	m.complete()
+	text, err := seal(&m, 1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add(text[:len(text)-1])
+	f.Add([]byte(`{"sum":"00"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var back Manifest
+		if unseal(text, &back) == nil && !strings.Contains(string(text), sealHead) {
+			t.Errorf("%q was believed without a sum", text)
+		}
+	})
+}
+
+func TestKeysThatAreNoKeysAreMissing(t *testing.T) {
+	s := newStore(t)
+	for _, k := range []Key{"", "../../etc", key("a")[:63], Key(strings.ToUpper(string(key("z")))), key("a") + "/x"} {
+		if _, err := s.Manifest(k); !errors.Is(err, ErrMissing) {
+			t.Errorf("%q: %v", k, err)
+		}
+	}
+}
+
 func TestAFolderThatIsNoStoreIsRefused(t *testing.T) {
 	t.Setenv("ESPALIER_CACHE", t.TempDir())
 	dir := t.TempDir()
