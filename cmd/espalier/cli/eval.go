@@ -86,6 +86,11 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	for _, path := range append([]string{e.pred.Path}, e.refs...) {
+		if _, err := os.Stat(path); err != nil && path != "-" {
+			return usagef("%v", err)
+		}
+	}
 	r := evaluate.Request{
 		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df,
 		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0),
