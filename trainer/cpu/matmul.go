@@ -270,7 +270,7 @@ func (j *matmulJob) cut() {
 		parts := (n + size - 1) / size
 		return ((n+parts-1)/parts + unit - 1) / unit * unit
 	}
-	rows, cols := even(j.m, 24*most, most), even(j.cols, 512, gemm.Panel)
+	rows, cols := even(j.m, 336, most), even(j.cols, 512, gemm.Panel)
 	threads := j.d.pool.Threads()
 	for threads > 1 {
 		grid := j.batches * ((j.m + rows - 1) / rows) * ((j.cols + cols - 1) / cols)

@@ -49,18 +49,6 @@ func run512(p *byte, mr, cols int) {
 		gemm7x32AVX512(p)
 	case 8:
 		gemm8x32AVX512(p)
-	case 9:
-		gemm9x32AVX512(p)
-	case 10:
-		gemm10x32AVX512(p)
-	case 11:
-		gemm11x32AVX512(p)
-	case 12:
-		gemm12x32AVX512(p)
-	case 13:
-		gemm13x32AVX512(p)
-	case 14:
-		gemm14x32AVX512(p)
 	}
 }
 
@@ -93,18 +81,6 @@ func run512Half(p *byte, mr, cols int) {
 		half7x32AVX512(p)
 	case 8:
 		half8x32AVX512(p)
-	case 9:
-		half9x32AVX512(p)
-	case 10:
-		half10x32AVX512(p)
-	case 11:
-		half11x32AVX512(p)
-	case 12:
-		half12x32AVX512(p)
-	case 13:
-		half13x32AVX512(p)
-	case 14:
-		half14x32AVX512(p)
 	}
 }
 

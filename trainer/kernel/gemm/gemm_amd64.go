@@ -20,10 +20,12 @@ type call struct {
 	b        unsafe.Pointer // float32 or bfloat16
 	ldb      int            // bytes
 	c        *float32
-	ldc      int    // bytes
-	step     int    // bytes, from a panel to the next
-	mask     uint32 // a bit for each column
-	load     uint32 // 1: start from c
+	ldc      int            // bytes
+	step     int            // bytes, from a panel to the next
+	mask     uint32         // a bit for each column
+	load     uint32         // 1: start from c
+	ahead    unsafe.Pointer // what of b is fetched into the cache meanwhile,
+	left     int            // and in how many tiles
 }
 
 // wideColumns returns how many columns the inner loop for so few rows takes.
@@ -60,6 +62,10 @@ func (p *Product) tile(mr, tiles, i, j, cols, l, d, at, ldb, next int, load bool
 	}
 	if load {
 		c.load = 1
+	}
+	c.ahead = c.b
+	if next > Panel && at+next+d*ldb <= len(p.B)+len(p.Half) {
+		c.ahead, c.left = unsafe.Add(c.b, size*next), 2 // the next panel: two lines a step
 	}
 	if cols < Panel {
 		c.mask = 1<<cols - 1

@@ -44,36 +44,6 @@ func gemm7x32AVX512(p *byte)
 //go:noescape
 func gemm8x32AVX512(p *byte)
 
-// gemm9x32AVX512 computes tiles of 9 rows by 32 columns.
-//
-//go:noescape
-func gemm9x32AVX512(p *byte)
-
-// gemm10x32AVX512 computes tiles of 10 rows by 32 columns.
-//
-//go:noescape
-func gemm10x32AVX512(p *byte)
-
-// gemm11x32AVX512 computes tiles of 11 rows by 32 columns.
-//
-//go:noescape
-func gemm11x32AVX512(p *byte)
-
-// gemm12x32AVX512 computes tiles of 12 rows by 32 columns.
-//
-//go:noescape
-func gemm12x32AVX512(p *byte)
-
-// gemm13x32AVX512 computes tiles of 13 rows by 32 columns.
-//
-//go:noescape
-func gemm13x32AVX512(p *byte)
-
-// gemm14x32AVX512 computes tiles of 14 rows by 32 columns.
-//
-//go:noescape
-func gemm14x32AVX512(p *byte)
-
 // gemm1x128AVX512 computes tiles of 1 rows by 128 columns.
 //
 //go:noescape

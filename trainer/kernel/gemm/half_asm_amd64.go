@@ -44,36 +44,6 @@ func half7x32AVX512(p *byte)
 //go:noescape
 func half8x32AVX512(p *byte)
 
-// half9x32AVX512 computes tiles of 9 rows by 32 columns.
-//
-//go:noescape
-func half9x32AVX512(p *byte)
-
-// half10x32AVX512 computes tiles of 10 rows by 32 columns.
-//
-//go:noescape
-func half10x32AVX512(p *byte)
-
-// half11x32AVX512 computes tiles of 11 rows by 32 columns.
-//
-//go:noescape
-func half11x32AVX512(p *byte)
-
-// half12x32AVX512 computes tiles of 12 rows by 32 columns.
-//
-//go:noescape
-func half12x32AVX512(p *byte)
-
-// half13x32AVX512 computes tiles of 13 rows by 32 columns.
-//
-//go:noescape
-func half13x32AVX512(p *byte)
-
-// half14x32AVX512 computes tiles of 14 rows by 32 columns.
-//
-//go:noescape
-func half14x32AVX512(p *byte)
-
 // half1x128AVX512 computes tiles of 1 rows by 128 columns.
 //
 //go:noescape

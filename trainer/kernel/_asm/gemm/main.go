@@ -35,13 +35,15 @@ const (
 	offStep  = 72
 	offMask  = 80
 	offLoad  = 84
+	offAhead = 88
+	offLeft  = 96
 )
 
 func main() {
 	ConstraintExpr("!purego")
 	half := flag.Bool("half", false, "b is bfloat16")
 	flag.Parse()
-	for mr := 1; mr <= 14; mr++ {
+	for mr := 1; mr <= 8; mr++ {
 		(&kernel{isa: asm.AVX512, mr: mr, vecs: 2, masked: true, half: *half}).emit()
 	}
 	for mr := 1; mr <= 3; mr++ {
@@ -110,11 +112,16 @@ func (k *kernel) emit() {
 	}
 
 	Label("tile")
+	k.p = Load(Param("p"), GP64()).(reg.GPVirtual)
 	k.start()
 	pa, pb, n := GP64(), k.arg(offB), k.arg(offK)
 	MOVQ(a, pa)
+	var ahead reg.GPVirtual
+	if k.prefetches() {
+		ahead = k.ahead(pb, n)
+	}
 	var pa7 reg.GPVirtual
-	if k.mr > 7 { // rows 7 and on
+	if k.mr > 7 { // row 7
 		pa7 = GP64()
 		LEAQ(Mem{Base: pa, Index: rs, Scale: 8}, pa7)
 		SUBQ(rs, pa7)
@@ -124,6 +131,10 @@ func (k *kernel) emit() {
 
 	Label("loop")
 	k.inner(pa, pa7, rs, rs3, rs5, pb)
+	if ahead != nil {
+		PREFETCHT0(Mem{Base: ahead})
+		ADDQ(U8(64), ahead)
+	}
 	ADDQ(ldb, pb)
 	ADDQ(cs, pa)
 	if pa7 != nil {
@@ -134,12 +145,7 @@ func (k *kernel) emit() {
 
 	Label("store")
 	k.finish()
-	if k.mr > 7 { // the next tile's rows
-		LEAQ(Mem{Base: a, Index: rs, Scale: 8}, a)
-		k.advance(a, rs, rs3, rs5, k.mr-8)
-	} else {
-		k.advance(a, rs, rs3, rs5, k.mr)
-	}
+	k.advance(a, rs, rs3)
 	DECQ(tiles)
 	JNE(LabelRef("tile"))
 	VZEROUPPER()
@@ -152,23 +158,27 @@ func (k *kernel) arg(off int) reg.GPVirtual {
 	return r
 }
 
-// advance adds n rows to a pointer, n up to 7.
-func (k *kernel) advance(a, rs, rs3, rs5 reg.GPVirtual, n int) {
-	if n > 0 {
-		LEAQ(row(a, nil, rs, rs3, rs5, n%7), a)
-		if n == 7 {
-			LEAQ(Mem{Base: a, Index: rs3, Scale: 2}, a)
-			ADDQ(rs, a)
-		}
+// advance moves a pointer to the next tile's rows.
+func (k *kernel) advance(a, rs, rs3 reg.GPVirtual) {
+	switch k.mr {
+	case 1, 2, 4, 8:
+		LEAQ(Mem{Base: a, Index: rs, Scale: uint8(k.mr)}, a)
+	case 3, 6:
+		LEAQ(Mem{Base: a, Index: rs3, Scale: uint8(k.mr / 3)}, a)
+	case 5:
+		LEAQ(Mem{Base: a, Index: rs, Scale: 4}, a)
+		ADDQ(rs, a)
+	case 7:
+		LEAQ(Mem{Base: a, Index: rs, Scale: 8}, a)
+		SUBQ(rs, a)
 	}
 }
 
 // row is the place of row i of a.
 func row(a, a7, rs, rs3, rs5 reg.GPVirtual, i int) Mem {
-	if i >= 7 {
-		a, i = a7, i-7
-	}
 	switch i {
+	case 7:
+		return Mem{Base: a7}
 	case 1, 2, 4:
 		return Mem{Base: a, Index: rs, Scale: uint8(i)}
 	case 3, 6:
@@ -239,6 +249,33 @@ func (k *kernel) loadB(base reg.GPVirtual, j int) reg.VecVirtual {
 		k.loadVec(k.at(base, j), b, j)
 	}
 	return b
+}
+
+// prefetches reports whether the loop is long enough to fetch ahead.
+func (k *kernel) prefetches() bool { return k.vecs == 2 && k.mr > 3 }
+
+// ahead fetches the next tile's part of c and returns where b is fetched from
+// as the loop goes on: the next panel for some tiles, then this panel, which is
+// there already.
+func (k *kernel) ahead(pb, n reg.GPVirtual) reg.GPVirtual {
+	c := GP64()
+	IMUL3Q(U8(uint8(k.mr)), k.ldc, c)
+	ADDQ(k.c, c)
+	for i := range k.mr {
+		PREFETCHT1(Mem{Base: c})
+		PREFETCHT1(Mem{Base: c, Disp: k.vecs*k.isa.Lanes*4 - 4})
+		if i < k.mr-1 {
+			ADDQ(k.ldc, c)
+		}
+	}
+	p, step := GP64(), GP64()
+	MOVQ(Mem{Base: k.p, Disp: offAhead}, p)
+	MOVQ(n, step)
+	SHLQ(U8(6), step)
+	ADDQ(step, Mem{Base: k.p, Disp: offAhead})
+	SUBQ(U8(1), Mem{Base: k.p, Disp: offLeft})
+	CMOVQLT(pb, p)
+	return p
 }
 
 // start fills the accumulators with zeros, or with c.
