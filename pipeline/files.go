@@ -37,6 +37,9 @@ type Files struct {
 	Include []string `yaml:"include" json:"-"`
 	// Exclude has patterns of names to leave out.
 	Exclude []string `yaml:"exclude" json:"-"`
+	// Names are the files that are wanted, below the folder Path; nothing is
+	// searched then, and the patterns do not count. Every one must exist.
+	Names []string `yaml:"names" json:"-"`
 }
 
 // FilesKind is the kind of the Files stage.
@@ -86,9 +89,12 @@ func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip ma
 		return nil, refuseFile(f.Path, err)
 	}
 	w := walker{f: f, skip: skip}
-	if st.IsDir() {
+	switch {
+	case len(f.Names) > 0:
+		w.named(ctx, root)
+	case st.IsDir():
 		w.folder(ctx, root, "", nil)
-	} else {
+	default:
 		w.found(filepath.Base(root), st.Mode().IsRegular())
 		root = filepath.Dir(root)
 	}
@@ -126,6 +132,27 @@ type walker struct {
 	skip  map[string]bool
 	names []string
 	errs  []error
+}
+
+// named takes the files that are named.
+func (w *walker) named(ctx context.Context, root string) {
+	names := slices.Clone(w.f.Names)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if ctx.Err() != nil {
+			return
+		}
+		if !fs.ValidPath(name) {
+			w.errs = append(w.errs, &RefusedError{File: name, Offset: -1, Reason: "no name below a folder"})
+			continue
+		}
+		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			w.errs = append(w.errs, refuseFile(name, err))
+			continue
+		}
+		w.found(name, info.Mode().IsRegular())
+	}
 }
 
 // folder reads one folder. Above holds the folders on the way to it, so that

@@ -70,15 +70,16 @@ func (e *engine) build(ctx context.Context, n *node, before string) error {
 		err error
 	)
 	e.set(n, Running, "", nil)
-	if sp, ok := n.Stage.(Splitter); ok {
-		for range 3 {
-			// A part whose files went away meanwhile is made again.
-			if m, err = e.buildParts(ctx, n, sp); !errors.Is(err, store.ErrMissing) {
-				break
-			}
+	for range 3 {
+		if sp, ok := n.Stage.(Splitter); ok {
+			m, err = e.buildParts(ctx, n, sp)
+		} else {
+			m, err = e.buildWhole(ctx, n)
 		}
-	} else {
-		m, err = e.buildWhole(ctx, n)
+		if !errors.Is(err, store.ErrMissing) {
+			break
+		}
+		// Objects went away meanwhile: what they were part of is made again.
 	}
 	if err != nil {
 		return err

@@ -153,8 +153,11 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 	if err := e.resolve(ctx); err != nil {
 		return e.result(start, mem), err
 	}
-	lease := e.claim()
+	lease, err := e.claim(ctx)
 	defer lease.Release()
+	if err != nil {
+		return e.result(start, mem), err
+	}
 
 	var wg sync.WaitGroup
 	need := e.needed(ctx)
@@ -223,7 +226,7 @@ func (e *engine) failure(n *node) error {
 // claim makes the run's outputs roots and takes a lease on them, before
 // anything is looked up, so that gc leaves alone what the run is about to use.
 // A store that cannot be written can still be read.
-func (e *engine) claim() *store.Lease {
+func (e *engine) claim(ctx context.Context) (*store.Lease, error) {
 	var keys []store.Key
 	for _, n := range e.nodes {
 		if n.key != "" {
@@ -237,7 +240,7 @@ func (e *engine) claim() *store.Lease {
 	if e.o.Job != "" {
 		e.saveRoot()
 	}
-	return lease
+	return lease, e.s.AwaitGC(ctx)
 }
 
 // saveRoot notes what the job stands for, for gc and for the next plan.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"espalier/pipeline/store"
 )
 
 func TestRunMakesWhatIsMissingAndNothingElse(t *testing.T) {
@@ -63,6 +66,17 @@ func TestOutputsDoNotDependOnWorkersPlaceOrTime(t *testing.T) {
 		return out
 	}
 	wantKeys := keys(f.run(f.graph()))
+	manifests := func(res *Result) (out []string) {
+		for _, n := range res.Nodes {
+			text, err := os.ReadFile(filepath.Join(f.store.OutputDir(n.Key), "manifest.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, string(text))
+		}
+		return out
+	}
+	wantManifests := manifests(f.run(f.graph()))
 	moved := filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.Rename(f.raw, moved); err != nil {
 		t.Fatal(err)
@@ -76,6 +90,7 @@ func TestOutputsDoNotDependOnWorkersPlaceOrTime(t *testing.T) {
 		res := f.run(f.graph())
 		equal(t, fmt.Sprintf("digests with %d workers", jobs), digests(res), want)
 		equal(t, fmt.Sprintf("keys with %d workers", jobs), keys(res), wantKeys)
+		equal(t, fmt.Sprintf("manifests with %d workers", jobs), manifests(res), wantManifests)
 	}
 	if got := slices.IndexFunc(want, func(s string) bool { return strings.HasSuffix(s, " none") }); got >= 0 {
 		t.Errorf("an output is missing: %v", want)
@@ -204,5 +219,52 @@ func TestEqualPartsWorkOnce(t *testing.T) {
 	}
 	if n := res.Node("twins"); made != 1 || len(n.Manifest.Shards("train")) != 5 || n.Parts != 5 {
 		t.Errorf("made %d times, %d shards", made, len(n.Manifest.Shards("train")))
+	}
+}
+
+func TestGCWhileRunsWork(t *testing.T) {
+	f := newFixture(t)
+	f.file("a.tsv", 12)
+	f.o.Job = filepath.Join(f.raw, "..", "job.yaml")
+	if err := os.WriteFile(f.o.Job, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	stop, done := make(chan struct{}), make(chan error)
+	go func() {
+		var errs []error
+		for {
+			select {
+			case <-stop:
+				done <- errors.Join(errs...)
+				return
+			default:
+			}
+			if _, err := f.store.GC(t.Context(), store.GCOptions{}); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}()
+	for i := range 8 { // each run makes the outputs of the one before garbage
+		g := f.graph()
+		g.Nodes[2].Stage = &split{Rows: 3 + i%3, Suffix: fmt.Sprint(i % 4)}
+		res := f.run(g)
+		if got := f.read(res.Node("join"), "all.txt"); strings.Count(got, fmt.Sprintf("%d\n", i%4)) < 11 {
+			t.Errorf("run %d: %q", i, got)
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	res := f.run(f.graph())
+	if _, err := f.store.GC(t.Context(), store.GCOptions{}); err != nil {
+		t.Error(err)
+	}
+	equal(t, "states", states(f.run(f.graph())), []string{"join cached", "raw cached", "split cached", "train cached"})
+	if d, err := f.store.Verify(t.Context()); err != nil || len(d) > 0 {
+		t.Errorf("damage %v, %v", d, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(f.store.Dir(), "outputs")); err != nil || len(left) != len(res.Nodes) {
+		t.Errorf("%d outputs left, %v", len(left), err)
 	}
 }

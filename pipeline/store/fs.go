@@ -117,24 +117,30 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// mkdir creates dir and its parents and makes new names durable.
+// mkdir creates dir and its parents and makes new names durable. It tries
+// again if gc removes an empty parent meanwhile.
 func mkdir(dir string) error {
-	if st, err := os.Stat(dir); err == nil && st.IsDir() {
-		return nil
-	}
 	up := filepath.Dir(dir)
-	if up != dir {
-		if err := mkdir(up); err != nil {
-			return err
+	for try := 0; ; try++ {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			return nil
+		}
+		if up != dir {
+			if err := mkdir(up); err != nil {
+				return err
+			}
+		}
+		err := os.Mkdir(dir, 0o777)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			if err := syncDir(up); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return writeErr("sync", up, err)
+			}
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == 10 {
+			return writeErr("create", dir, err)
 		}
 	}
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return writeErr("create", dir, err)
-	}
-	if err := syncDir(up); err != nil {
-		return writeErr("sync", up, err)
-	}
-	return nil
 }
 
 // writePrivate writes and syncs a new file that nobody else knows of.

@@ -52,6 +52,13 @@ func (s *Store) GC(ctx context.Context, o GCOptions) (*GCReport, error) {
 		return nil, err
 	}
 	g := &collector{store: s, o: o, report: &GCReport{}}
+	if !o.DryRun {
+		lock, err := s.lockGC(ctx)
+		if err != nil {
+			return g.report, err
+		}
+		defer s.unlockGC(lock)
+	}
 	for {
 		if err := g.mark(ctx); err != nil {
 			return g.report, err
@@ -59,13 +66,13 @@ func (s *Store) GC(ctx context.Context, o GCOptions) (*GCReport, error) {
 		if err := g.find(ctx); err != nil {
 			return g.report, err
 		}
-		// A runner that began meanwhile has said so before it looked for
-		// anything: its roots and leases must be among those seen.
-		before := g.rooted
+		// A runner that began before the lock was taken has said so by now:
+		// its roots and leases must be among those seen.
+		before, busy := g.rooted, g.busy
 		if err := g.readRoots(); err != nil {
 			return g.report, err
 		}
-		if slices.Equal(before, g.rooted) {
+		if slices.Equal(before, g.rooted) && busy == g.busy {
 			break
 		}
 	}
@@ -79,6 +86,57 @@ func (s *Store) GC(ctx context.Context, o GCOptions) (*GCReport, error) {
 		return g.report, err
 	}
 	return g.report, g.empty(ctx)
+}
+
+// gcKey is the name of the lock that keeps runs from beginning, and a second
+// gc from working, while gc sweeps. A run takes its lease first and then looks
+// for this lock; gc takes the lock first and then looks for leases: one of the
+// two sees the other.
+const gcKey Key = "gc"
+
+func (s *Store) lockGC(ctx context.Context) (*Lock, error) {
+	for {
+		lock, _, err := s.TryLock(gcKey, "gc", nil)
+		if err != nil || lock != nil {
+			return lock, err
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unlockGC also removes the folders that gc and its lock may have emptied.
+func (s *Store) unlockGC(lock *Lock) {
+	lock.Unlock()
+	for _, dir := range []string{"work/tmp", "work/checkpoints", "work", "locks", "leases"} {
+		os.Remove(filepath.Join(s.dir, filepath.FromSlash(dir))) // if empty
+	}
+}
+
+// AwaitGC returns when no gc sweeps the store. A run calls it after it has
+// taken its lease and before it looks for anything.
+func (s *Store) AwaitGC(ctx context.Context) error {
+	for {
+		h, err := s.Holder(gcKey)
+		if err != nil || h == nil {
+			return err
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 type collector struct {
@@ -383,7 +441,7 @@ func (g *collector) findLocks() error {
 		if err != nil {
 			continue
 		}
-		if v := h.vitality(); v == dead || v == unknown && !g.busy {
+		if v := h.vitality(); v == dead || v == unknown && !g.busy && name != string(gcKey)+".lock" {
 			g.add(path, "its process is gone")
 		}
 	}
@@ -405,9 +463,6 @@ func (g *collector) sweep(ctx context.Context) error {
 		if err := g.store.trash(path); err != nil {
 			return err
 		}
-	}
-	for _, dir := range []string{"work/tmp", "work/checkpoints", "work", "locks", "leases"} {
-		os.Remove(filepath.Join(g.store.dir, filepath.FromSlash(dir))) // if empty
 	}
 	return nil
 }

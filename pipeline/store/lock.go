@@ -137,16 +137,18 @@ func (s *Store) TryLock(key Key, what string, progress func() string) (lock *Loc
 		return nil, nil, err
 	}
 	path := s.lockPath(key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, nil, writeErr("create", filepath.Dir(path), err)
-	}
 	for range 10 {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return nil, nil, writeErr("create", filepath.Dir(path), err)
+		}
 		l, err := s.newLock(path, what, progress)
-		if err == nil {
+		switch {
+		case err == nil:
 			s.beat.add(l)
 			return l, nil, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
+		case errors.Is(err, fs.ErrNotExist):
+			continue // gc removed the empty folder
+		case !errors.Is(err, fs.ErrExist):
 			return nil, nil, err
 		}
 		h, err := s.Holder(key)

@@ -186,7 +186,7 @@ func (s *Store) tempDir() (string, error) {
 	}
 	parent := filepath.Join(s.dir, "work", "tmp", self().String())
 	for try := 0; ; try++ {
-		if err := os.MkdirAll(parent, 0o777); err != nil {
+		if err := os.MkdirAll(parent, 0o777); err != nil && (!errors.Is(err, fs.ErrNotExist) || try == 100) {
 			return "", writeErr("create", parent, err)
 		}
 		dir := filepath.Join(parent, fmt.Sprintf("%d-%s", s.seq.Add(1), randomHex(4)))
@@ -196,7 +196,7 @@ func (s *Store) tempDir() (string, error) {
 		case !errors.Is(err, fs.ErrNotExist), try == 100:
 			return "", writeErr("create", dir, err)
 		}
-		// The last of this process's folders went just now, and with it the parent.
+		// Empty folders go: another writer of this process, or gc, was here.
 	}
 }
 
@@ -246,13 +246,15 @@ func (s *Store) ReplaceFile(path string, write func(tmp string) error) error {
 	if err := write(tmp); err != nil {
 		return err
 	}
-	if err := mkdir(filepath.Dir(path)); err != nil {
-		return err
+	for try := 0; ; try++ {
+		if err := mkdir(filepath.Dir(path)); err != nil {
+			return err
+		}
+		err := os.Rename(tmp, path)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || try == 10 {
+			return writeErr("rename", path, err)
+		}
 	}
-	if err := os.Rename(tmp, path); err != nil {
-		return writeErr("rename", path, err)
-	}
-	return nil
 }
 
 // Prepare creates the store if it is not there yet.
