@@ -72,7 +72,7 @@ func (p *Product) Block(i0, i1, j0, j1 int) {
 	rows, most := i1-i0, MaxRows()
 	tiles := (rows + most - 1) / most
 	step := depth
-	if tiles <= 2 {
+	if tiles == 1 {
 		step = max(p.K, 1)
 	}
 	for l := 0; l == 0 || l < p.K; l += step {

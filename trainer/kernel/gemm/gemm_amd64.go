@@ -25,8 +25,11 @@ type call struct {
 	mask     uint32         // a bit for each column
 	load     uint32         // 1: start from c
 	ahead    unsafe.Pointer // what of b is fetched into the cache meanwhile,
-	left     int            // and in how many tiles
+	stride   int            // and how far it lies apart, in bytes
 }
+
+// streamAhead is how many bytes ahead a b that is read once is fetched.
+const streamAhead = 4096
 
 // wideColumns returns how many columns the inner loop for so few rows takes.
 func wideColumns(rows int) int {
@@ -63,9 +66,14 @@ func (p *Product) tile(mr, tiles, i, j, cols, l, d, at, ldb, next int, load bool
 	if load {
 		c.load = 1
 	}
-	c.ahead = c.b
-	if next > Panel && at+next+d*ldb <= len(p.B)+len(p.Half) {
-		c.ahead, c.left = unsafe.Add(c.b, size*next), 2 // the next panel: two lines a step
+	switch {
+	case d == 0:
+	case tiles == 1: // b is read once: stay ahead of it
+		c.ahead, c.stride = unsafe.Add(c.b, streamAhead), size*ldb
+	case next > Panel && at+next+d*ldb <= len(p.B)+len(p.Half): // the next panel
+		c.ahead, c.stride = unsafe.Add(c.b, size*next), size*ldb
+	default:
+		c.ahead = c.b
 	}
 	if cols < Panel {
 		c.mask = 1<<cols - 1

@@ -213,7 +213,7 @@ store:
 	RET
 
 // func gemm4x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemm4x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -276,11 +276,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 124(R14)
 	MOVQ       88(AX), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R12, R14
+	MOVQ       96(AX), R15
+	MOVQ       R12, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R13, R13
 	JE         store
 
@@ -300,7 +298,8 @@ loop:
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -326,7 +325,7 @@ store:
 	RET
 
 // func gemm5x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemm5x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -398,11 +397,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 124(R14)
 	MOVQ       88(AX), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R12, R14
+	MOVQ       96(AX), R15
+	MOVQ       R12, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R13, R13
 	JE         store
 
@@ -425,7 +422,8 @@ loop:
 	VFMADD231PS  Z10, Z12, Z8
 	VFMADD231PS  Z11, Z12, Z9
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -455,7 +453,7 @@ store:
 	RET
 
 // func gemm6x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemm6x32AVX512(SB), NOSPLIT, $8-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -535,11 +533,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 124(R15)
 	MOVQ       88(AX), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R13, R15
+	MOVQ       96(AX), BP
+	MOVQ       R13, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R14, R14
 	JE         store
 
@@ -565,7 +561,8 @@ loop:
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	DECQ         R14
@@ -597,7 +594,7 @@ store:
 	RET
 
 // func gemm7x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemm7x32AVX512(SB), NOSPLIT, $8-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -685,11 +682,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 124(R15)
 	MOVQ       88(AX), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R13, R15
+	MOVQ       96(AX), BP
+	MOVQ       R13, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R14, R14
 	JE         store
 
@@ -718,7 +713,8 @@ loop:
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	DECQ         R14
@@ -754,7 +750,7 @@ store:
 	RET
 
 // func gemm8x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemm8x32AVX512(SB), NOSPLIT, $8-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -850,11 +846,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 124(R15)
 	MOVQ       88(AX), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R13, R15
+	MOVQ       96(AX), BP
+	MOVQ       R13, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	LEAQ       (R12)(BX*8), AX
 	SUBQ       BX, AX
 	TESTQ      R14, R14
@@ -888,7 +882,8 @@ loop:
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	ADDQ         SI, AX
@@ -1659,7 +1654,7 @@ store:
 	RET
 
 // func gemm4x16AVX2(p *byte)
-// Requires: AVX, CMOV, FMA3, MMX+
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemm4x16AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
@@ -1717,11 +1712,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 60(R14)
 	MOVQ       88(R10), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(R10)
-	SUBQ       $0x01, 96(R10)
-	CMOVQLT    R12, R14
+	MOVQ       96(R10), R15
+	MOVQ       R12, 88(R10)
+	MOVQ       $0x00000000, 96(R10)
 	TESTQ      R13, R13
 	JE         store
 
@@ -1741,7 +1734,8 @@ loop:
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -1841,7 +1835,7 @@ store:
 	RET
 
 // func gemm5x16AVX2(p *byte)
-// Requires: AVX, CMOV, FMA3, MMX+
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemm5x16AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
@@ -1908,11 +1902,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 60(R14)
 	MOVQ       88(R10), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(R10)
-	SUBQ       $0x01, 96(R10)
-	CMOVQLT    R12, R14
+	MOVQ       96(R10), R15
+	MOVQ       R12, 88(R10)
+	MOVQ       $0x00000000, 96(R10)
 	TESTQ      R13, R13
 	JE         store
 
@@ -1935,7 +1927,8 @@ loop:
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -2048,7 +2041,7 @@ store:
 	RET
 
 // func gemm6x16AVX2(p *byte)
-// Requires: AVX, CMOV, FMA3, MMX+
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemm6x16AVX2(SB), NOSPLIT, $8-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
@@ -2123,11 +2116,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 60(R15)
 	MOVQ       88(R11), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(R11)
-	SUBQ       $0x01, 96(R11)
-	CMOVQLT    R13, R15
+	MOVQ       96(R11), BP
+	MOVQ       R13, 88(R11)
+	MOVQ       $0x00000000, 96(R11)
 	TESTQ      R14, R14
 	JE         store
 
@@ -2153,7 +2144,8 @@ loop:
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	DECQ         R14

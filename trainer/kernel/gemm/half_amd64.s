@@ -219,7 +219,7 @@ store:
 	RET
 
 // func half4x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·half4x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -282,11 +282,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 124(R14)
 	MOVQ       88(AX), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R12, R14
+	MOVQ       96(AX), R15
+	MOVQ       R12, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R13, R13
 	JE         store
 
@@ -308,7 +306,8 @@ loop:
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -334,7 +333,7 @@ store:
 	RET
 
 // func half5x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·half5x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -406,11 +405,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 124(R14)
 	MOVQ       88(AX), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R12, R14
+	MOVQ       96(AX), R15
+	MOVQ       R12, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R13, R13
 	JE         store
 
@@ -435,7 +432,8 @@ loop:
 	VFMADD231PS  Z10, Z12, Z8
 	VFMADD231PS  Z11, Z12, Z9
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -465,7 +463,7 @@ store:
 	RET
 
 // func half6x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·half6x32AVX512(SB), NOSPLIT, $8-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -545,11 +543,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 124(R15)
 	MOVQ       88(AX), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R13, R15
+	MOVQ       96(AX), BP
+	MOVQ       R13, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R14, R14
 	JE         store
 
@@ -577,7 +573,8 @@ loop:
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	DECQ         R14
@@ -609,7 +606,7 @@ store:
 	RET
 
 // func half7x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·half7x32AVX512(SB), NOSPLIT, $8-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -697,11 +694,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 124(R15)
 	MOVQ       88(AX), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R13, R15
+	MOVQ       96(AX), BP
+	MOVQ       R13, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	TESTQ      R14, R14
 	JE         store
 
@@ -732,7 +727,8 @@ loop:
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	DECQ         R14
@@ -768,7 +764,7 @@ store:
 	RET
 
 // func half8x32AVX512(p *byte)
-// Requires: AVX, AVX512F, CMOV, MMX+
+// Requires: AVX, AVX512F, MMX+
 TEXT ·half8x32AVX512(SB), NOSPLIT, $8-8
 	MOVQ  p+0(FP), AX
 	MOVQ  56(AX), CX
@@ -864,11 +860,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 124(R15)
 	MOVQ       88(AX), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(AX)
-	SUBQ       $0x01, 96(AX)
-	CMOVQLT    R13, R15
+	MOVQ       96(AX), BP
+	MOVQ       R13, 88(AX)
+	MOVQ       $0x00000000, 96(AX)
 	LEAQ       (R12)(BX*8), AX
 	SUBQ       BX, AX
 	TESTQ      R14, R14
@@ -904,7 +898,8 @@ loop:
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	ADDQ         SI, AX
@@ -1718,7 +1713,7 @@ store:
 	RET
 
 // func half4x16AVX2(p *byte)
-// Requires: AVX, AVX2, CMOV, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·half4x16AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
@@ -1776,11 +1771,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 60(R14)
 	MOVQ       88(R10), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(R10)
-	SUBQ       $0x01, 96(R10)
-	CMOVQLT    R12, R14
+	MOVQ       96(R10), R15
+	MOVQ       R12, 88(R10)
+	MOVQ       $0x00000000, 96(R10)
 	TESTQ      R13, R13
 	JE         store
 
@@ -1802,7 +1795,8 @@ loop:
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -1903,7 +1897,7 @@ store:
 	RET
 
 // func half5x16AVX2(p *byte)
-// Requires: AVX, AVX2, CMOV, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·half5x16AVX2(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
@@ -1970,11 +1964,9 @@ go:
 	PREFETCHT1 (R14)
 	PREFETCHT1 60(R14)
 	MOVQ       88(R10), R14
-	MOVQ       R13, R15
-	SHLQ       $0x06, R15
-	ADDQ       R15, 88(R10)
-	SUBQ       $0x01, 96(R10)
-	CMOVQLT    R12, R14
+	MOVQ       96(R10), R15
+	MOVQ       R12, 88(R10)
+	MOVQ       $0x00000000, 96(R10)
 	TESTQ      R13, R13
 	JE         store
 
@@ -1999,7 +1991,8 @@ loop:
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	PREFETCHT0   (R14)
-	ADDQ         $0x40, R14
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         DI, R12
 	ADDQ         SI, R11
 	DECQ         R13
@@ -2113,7 +2106,7 @@ store:
 	RET
 
 // func half6x16AVX2(p *byte)
-// Requires: AVX, AVX2, CMOV, FMA3, MMX+
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·half6x16AVX2(SB), NOSPLIT, $8-8
 	MOVQ p+0(FP), AX
 	MOVQ 56(AX), CX
@@ -2188,11 +2181,9 @@ go:
 	PREFETCHT1 (R15)
 	PREFETCHT1 60(R15)
 	MOVQ       88(R11), R15
-	MOVQ       R14, BP
-	SHLQ       $0x06, BP
-	ADDQ       BP, 88(R11)
-	SUBQ       $0x01, 96(R11)
-	CMOVQLT    R13, R15
+	MOVQ       96(R11), BP
+	MOVQ       R13, 88(R11)
+	MOVQ       $0x00000000, 96(R11)
 	TESTQ      R14, R14
 	JE         store
 
@@ -2220,7 +2211,8 @@ loop:
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	PREFETCHT0   (R15)
-	ADDQ         $0x40, R15
+	PREFETCHT0   64(R15)
+	ADDQ         BP, R15
 	ADDQ         DI, R13
 	ADDQ         SI, R12
 	DECQ         R14

@@ -23,20 +23,20 @@ import (
 
 // Offsets in the argument block.
 const (
-	offK     = 0
-	offTiles = 8
-	offA     = 16
-	offRS    = 24
-	offCS    = 32
-	offB     = 40
-	offLDB   = 48
-	offC     = 56
-	offLDC   = 64
-	offStep  = 72
-	offMask  = 80
-	offLoad  = 84
-	offAhead = 88
-	offLeft  = 96
+	offK      = 0
+	offTiles  = 8
+	offA      = 16
+	offRS     = 24
+	offCS     = 32
+	offB      = 40
+	offLDB    = 48
+	offC      = 56
+	offLDC    = 64
+	offStep   = 72
+	offMask   = 80
+	offLoad   = 84
+	offAhead  = 88
+	offStride = 96
 )
 
 func main() {
@@ -116,9 +116,9 @@ func (k *kernel) emit() {
 	k.start()
 	pa, pb, n := GP64(), k.arg(offB), k.arg(offK)
 	MOVQ(a, pa)
-	var ahead reg.GPVirtual
+	var ahead, stride reg.GPVirtual
 	if k.prefetches() {
-		ahead = k.ahead(pb, n)
+		ahead, stride = k.ahead(pb)
 	}
 	var pa7 reg.GPVirtual
 	if k.mr > 7 { // row 7
@@ -133,7 +133,8 @@ func (k *kernel) emit() {
 	k.inner(pa, pa7, rs, rs3, rs5, pb)
 	if ahead != nil {
 		PREFETCHT0(Mem{Base: ahead})
-		ADDQ(U8(64), ahead)
+		PREFETCHT0(Mem{Base: ahead, Disp: 64})
+		ADDQ(stride, ahead)
 	}
 	ADDQ(ldb, pb)
 	ADDQ(cs, pa)
@@ -255,9 +256,9 @@ func (k *kernel) loadB(base reg.GPVirtual, j int) reg.VecVirtual {
 func (k *kernel) prefetches() bool { return k.vecs == 2 && k.mr > 3 }
 
 // ahead fetches the next tile's part of c and returns where b is fetched from
-// as the loop goes on: the next panel for some tiles, then this panel, which is
-// there already.
-func (k *kernel) ahead(pb, n reg.GPVirtual) reg.GPVirtual {
+// as the loop goes on, and by which stride: for the first tile what the caller
+// names, then nothing new.
+func (k *kernel) ahead(pb reg.GPVirtual) (p, stride reg.GPVirtual) {
 	c := GP64()
 	IMUL3Q(U8(uint8(k.mr)), k.ldc, c)
 	ADDQ(k.c, c)
@@ -268,14 +269,12 @@ func (k *kernel) ahead(pb, n reg.GPVirtual) reg.GPVirtual {
 			ADDQ(k.ldc, c)
 		}
 	}
-	p, step := GP64(), GP64()
+	p, stride = GP64(), GP64()
 	MOVQ(Mem{Base: k.p, Disp: offAhead}, p)
-	MOVQ(n, step)
-	SHLQ(U8(6), step)
-	ADDQ(step, Mem{Base: k.p, Disp: offAhead})
-	SUBQ(U8(1), Mem{Base: k.p, Disp: offLeft})
-	CMOVQLT(pb, p)
-	return p
+	MOVQ(Mem{Base: k.p, Disp: offStride}, stride)
+	MOVQ(pb, Mem{Base: k.p, Disp: offAhead})
+	MOVQ(U32(0), Mem{Base: k.p, Disp: offStride})
+	return p, stride
 }
 
 // start fills the accumulators with zeros, or with c.
