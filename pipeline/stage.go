@@ -1,9 +1,3 @@
-// Package pipeline runs a graph of stages, skipping those whose output exists.
-//
-// A [Stage] is one step of a graph: its exported fields are its parameters. An
-// output is named by its [store.Key], the hash of everything that can change
-// its bytes. A [Splitter] is a stage whose work falls into parts; each part is
-// committed on its own, so that a killed run redoes none of them.
 package pipeline
 
 import (
@@ -48,7 +42,8 @@ type Checker interface {
 // part's shard ([store.Writer.Replace], [store.Writer.Drop]), and may add
 // files, notes and dead letters of its own. When it returns, the engine
 // numbers the shards of each split in part order
-// ("train-00000-of-00012.parquet") and commits the output.
+// ("train-00000-of-00012.parquet") and commits the output. Notes of the plan and
+// of Finish go into the manifest; those of parts are for Finish to use.
 type Splitter interface {
 	Plan(ctx context.Context, t *Task) ([]Part, error)
 	Finish(ctx context.Context, t *Task, parts []Part) error

@@ -5,6 +5,10 @@
 // renamed to their content's name; the manifest is then created if absent, and
 // who loses the race adopts the winner's. Processes and machines may share a
 // store: no correctness rests on a lock.
+//
+// A [Store] and a [Writer] are safe for concurrent use, an [OutFile] is not.
+// Manifests that a Store returns belong to the caller, who shares them with
+// whoever was given them and changes none.
 package store
 
 import (
@@ -99,7 +103,7 @@ type FileEntry struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 	Schema string `json:"schema,omitempty"` // such as "example/1"
-	Part   int    `json:"part"`             // the part that made it
+	Part   int    `json:"part"`             // the part that made it; -1 if Finish did
 }
 
 // A File is an open file of an output. It is safe for concurrent reads.
