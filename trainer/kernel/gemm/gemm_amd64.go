@@ -20,12 +20,12 @@ type call struct {
 	b        unsafe.Pointer // float32 or bfloat16
 	ldb      int            // bytes
 	c        *float32
-	ldc      int            // bytes
-	step     int            // bytes, from a panel to the next
-	mask     uint32         // a bit for each column
-	load     uint32         // 1: start from c
-	ahead    unsafe.Pointer // what of b is fetched into the cache meanwhile,
-	stride   int            // and how far it lies apart, in bytes
+	ldc      int     // bytes
+	step     int     // bytes, from a panel to the next
+	mask     uint32  // a bit for each column
+	load     uint32  // 1: start from c
+	ahead    uintptr // what of b is fetched into the cache meanwhile (perhaps past its end: no pointer),
+	stride   int     // and how far it lies apart, in bytes
 }
 
 // streamAhead is how many bytes ahead a b that is read once is fetched.
@@ -69,11 +69,11 @@ func (p *Product) tile(mr, tiles, i, j, cols, l, d, at, ldb, next int, load bool
 	switch {
 	case d == 0:
 	case tiles == 1: // b is read once: stay ahead of it
-		c.ahead, c.stride = unsafe.Add(c.b, streamAhead), size*ldb
+		c.ahead, c.stride = uintptr(c.b)+streamAhead, size*ldb
 	case next > Panel && at+next+d*ldb <= len(p.B)+len(p.Half): // the next panel
-		c.ahead, c.stride = unsafe.Add(c.b, size*next), size*ldb
+		c.ahead, c.stride = uintptr(c.b)+uintptr(size*next), size*ldb
 	default:
-		c.ahead = c.b
+		c.ahead = uintptr(c.b)
 	}
 	if cols < Panel {
 		c.mask = 1<<cols - 1
