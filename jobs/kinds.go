@@ -7,6 +7,7 @@ import (
 	"espalier/data"
 	"espalier/evaluate"
 	"espalier/evaluate/report"
+	"espalier/features"
 	"espalier/pipeline"
 	"espalier/preprocess"
 	"espalier/tokenize"
@@ -23,6 +24,7 @@ func Kinds() map[string]func() pipeline.Stage {
 		"preprocess/ingest":  func() pipeline.Stage { return new(preprocess.Ingest) },
 		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
+		"features/extract":   func() pipeline.Stage { return new(features.Extract) },
 		"trainer/train":      func() pipeline.Stage { return trainer.NewTrain(tools) },
 		"trainer/predict":    func() pipeline.Stage { return trainer.NewPredict(tools) },
 		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
@@ -46,6 +48,7 @@ var inputsOf = map[string]ports{
 	"preprocess/split":   {needs: []string{"examples"}},
 	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
+	"features/extract":   {needs: []string{"images"}, takes: []string{"examples", "weights"}},
 	"trainer/train":      {needs: []string{"tokens", "vocab", "features"}, takes: []string{"examples", "init"}},
 	"trainer/predict":    {needs: []string{"model", "features", "examples"}},
 	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions"}},
