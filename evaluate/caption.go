@@ -68,57 +68,26 @@ func (f *bleuFamily) seen(ctx context.Context, c *corpus) (func(int) ([]string, 
 	return seenCaptions(ctx, c, f.tok, false)
 }
 
-func (f *bleuFamily) one(row, values []float64) { f.total(row, values) }
-
-// meanFamily is a metric whose corpus score is the mean of the images' scores.
-type meanFamily struct {
-	name string
-	what string
-	tok  string // of caption metrics
-	prep func(ctx context.Context, c *corpus) (func() func(i int) float64, error)
-}
-
-func (f *meanFamily) seen(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
-	return seenCaptions(ctx, c, f.tok, f.name == "rouge-l")
-}
-
-func (f *meanFamily) names() []string { return []string{f.name} }
-func (f *meanFamily) variant() string { return f.what }
-func (f *meanFamily) width() int      { return 2 }
-
-func (f *meanFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
-	scorers, err := f.prep(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	return func() scorer {
-		score := scorers()
-		return func(i int, row []float64) { row[0], row[1] = score(i), 1 }
-	}, nil
-}
-
-func (f *meanFamily) total(sum, values []float64) {
-	values[0] = 0
-	if sum[1] > 0 {
-		values[0] = sum[0] / sum[1]
-	}
-}
-
-func (f *meanFamily) one(row, values []float64) { values[0] = row[0] }
+func (f *bleuFamily) one(_ int, row, values []float64) { f.total(row, values) }
 
 func newRouge(s *spec, _ *Request) (family, error) {
 	tok := s.choice("tok", "ptb", "none")
-	return &meanFamily{name: "rouge-l", tok: tok, what: "pycocoevalcap-1.2|tok:" + tok + "|beta:1.2",
-		prep: func(ctx context.Context, c *corpus) (func() func(int) float64, error) {
+	return &meanFamily{
+		values: []string{"rouge-l"}, what: "pycocoevalcap-1.2|tok:" + tok + "|beta:1.2",
+		see: func(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+			return seenCaptions(ctx, c, tok, true)
+		},
+		prep: func(ctx context.Context, c *corpus) (func() scorer, error) {
 			t, err := c.captions(ctx, tok)
 			if err != nil {
 				return nil, err
 			}
-			return func() func(int) float64 {
+			return func() scorer {
 				var s rouge.Scorer
-				return func(i int) float64 { return s.Score(t.pieces.hyps[i], t.pieces.refs[i]) }
+				return func(i int, row []float64) { row[0] = s.Score(t.pieces.hyps[i], t.pieces.refs[i]) }
 			}, nil
-		}}, nil
+		},
+	}, nil
 }
 
 func newCIDEr(s *spec, r *Request) (family, error) {
@@ -133,8 +102,12 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 		df = "file"
 	}
 	parts = append(parts, "tok:"+tok, "df:"+df)
-	return &meanFamily{name: "cider", tok: tok, what: strings.Join(parts, "|"),
-		prep: func(ctx context.Context, c *corpus) (func() func(int) float64, error) {
+	return &meanFamily{
+		values: []string{"cider"}, what: strings.Join(parts, "|"),
+		see: func(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+			return seenCaptions(ctx, c, tok, false)
+		},
+		prep: func(ctx context.Context, c *corpus) (func() scorer, error) {
 			t, err := c.captions(ctx, tok)
 			if err != nil {
 				return nil, err
@@ -143,11 +116,12 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 			if err != nil {
 				return nil, err
 			}
-			return func() func(int) float64 {
+			return func() scorer {
 				s := cider.NewScorer(table, opt)
-				return func(i int) float64 { return s.Score(t.fields.hyps[i], t.fields.refs[i]) }
+				return func(i int, row []float64) { row[0] = s.Score(t.fields.hyps[i], t.fields.refs[i]) }
 			}, nil
-		}}, nil
+		},
+	}, nil
 }
 
 // frequencies counts document frequencies over the references, or reads them.

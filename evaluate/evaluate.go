@@ -10,6 +10,7 @@ package evaluate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -42,6 +43,20 @@ type Value struct {
 	Variant string   `json:"variant"`
 	CILow   *float64 `json:"ci_low,omitempty"`
 	CIHigh  *float64 `json:"ci_high,omitempty"`
+}
+
+// MarshalJSON writes a value that is no number as a string.
+func (v Value) MarshalJSON() ([]byte, error) {
+	type plain Value
+	if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) {
+		return json.Marshal(plain(v))
+	}
+	return json.Marshal(struct {
+		Metric  string `json:"metric"`
+		Value   string `json:"value"`
+		N       int64  `json:"n"`
+		Variant string `json:"variant"`
+	}{v.Metric, fmt.Sprint(v.Value), v.N, v.Variant})
 }
 
 // A Result is what a scoring found.
@@ -112,7 +127,7 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 	}
 	res := &Result{IDs: c.IDs, Each: make([][]float64, c.n())}
 	for k, f := range fams {
-		if _, free := f.(referenceFree); !free && len(c.References[0]) == 0 {
+		if needsReferences(f) && len(c.References[0]) == 0 {
 			return nil, &pipeline.UsageError{Msg: "metric " + r.Metrics[k] + " needs references (--refs)"}
 		}
 		m, err := measure(ctx, c, f)
@@ -169,7 +184,12 @@ func (m *measured) sum() []float64 {
 func (m *measured) report(ctx context.Context, c *corpus, r *Request, res *Result) error {
 	names := m.family.names()
 	values := make([]float64, len(names))
-	m.family.total(m.sum(), values)
+	set, whole := m.family.(*setFamily)
+	if whole {
+		set.of()(places(c.n()), values)
+	} else {
+		m.family.total(m.sum(), values)
+	}
 	var resamples [][]float64
 	if r.Bootstrap > 0 {
 		seed := r.Seed
@@ -177,7 +197,12 @@ func (m *measured) report(ctx context.Context, c *corpus, r *Request, res *Resul
 			seed = defaultSeed
 		}
 		var err error
-		if resamples, err = stats.Bootstrap(ctx, m.rows, m.family.total, len(names), r.Bootstrap, seed, c.workers); err != nil {
+		if whole {
+			resamples, err = stats.BootstrapPlaces(ctx, c.n(), set.of, len(names), r.Bootstrap, seed, c.workers)
+		} else {
+			resamples, err = stats.Bootstrap(ctx, m.rows, m.family.total, len(names), r.Bootstrap, seed, c.workers)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -194,8 +219,16 @@ func (m *measured) report(ctx context.Context, c *corpus, r *Request, res *Resul
 		for k := range one {
 			one[k] = math.NaN()
 		}
-		m.family.one(m.rows.Row(i), one)
+		m.family.one(i, m.rows.Row(i), one)
 		res.Each[i] = append(res.Each[i], one...)
 	}
 	return nil
+}
+
+func places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }

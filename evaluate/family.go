@@ -20,12 +20,16 @@ type family interface {
 	prepare(ctx context.Context, c *corpus) (func() scorer, error)
 	// total computes the values of a set of n examples from summed statistics.
 	total(sum, values []float64)
-	// one computes the values of one example; NaN where there is none.
-	one(row, values []float64)
+	// one computes the values of example i; NaN where there is none.
+	one(i int, row, values []float64)
 }
 
-// referenceFree marks families that score predictions alone.
-type referenceFree interface{ needsNoReferences() }
+// needsReferences tells families that compare from those that score
+// predictions alone.
+func needsReferences(f family) bool {
+	s, ok := f.(*setFamily)
+	return !ok || !s.free
+}
 
 // A scorer sets the statistics of example i.
 type scorer func(i int, row []float64)
@@ -47,6 +51,12 @@ func families() []entry {
 		{"cider", "pycocoevalcap 1.2 (the CIDEr-D formula); plain=true: vrama91/cider", "tok=ptb|none, plain=false|true, sigma=6", "--df FILE for document frequencies from elsewhere", newCIDEr},
 		{"sacrebleu", "sacrebleu 2.6.0 BLEU", "tok=13a|zh|intl|char|none, lc, smooth=exp|floor|add-k|none, value, eff, order=4", "", newSacreBLEU},
 		{"chrf", "sacrebleu 2.6.0 chrF; word=2: chrF++", "char=6, word=0, beta=2, lc, space, eps", "", newChrF},
+		{"rouge-score", "google rouge_score 0.1.2: rouge1, rouge2, rougeL, rougeLsum", "stem=true, parts=false", "", newRougeScore},
+		{"rouge", "pltrdy's rouge 1.0.1: rouge-1, rouge-2, rouge-l", "seg=blank|char, excl=yes|no, empty=refuse|zero|stop", "", newPltrdy(false)},
+		{"rouge-zh", "rouge 1.0.1 on separated characters", "seg=char|blank, excl=yes|no, empty=refuse|zero|stop", "", newPltrdy(true)},
+		{"nltk-bleu", "NLTK 3.10.4 corpus_bleu", "method=0..7, order=4, seg=blank|char, reweigh, only", "", newNLTK},
+		{"nltk-gleu", "NLTK 3.10.4 corpus_gleu", "seg=blank|char", "", newGLEU},
+		{"distinct", "Distinct-1 to Distinct-4, n-grams within a text", "seg=blank|char", "no references", newDistinct},
 	}
 }
 

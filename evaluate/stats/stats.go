@@ -79,6 +79,27 @@ func Bootstrap(ctx context.Context, m *Matrix, total Total, scores, n int, seed 
 	return out, err
 }
 
+// BootstrapPlaces is Bootstrap for scores that do not follow from sums: of
+// makes one goroutine's function, which computes the scores of the rows at
+// some places.
+func BootstrapPlaces(ctx context.Context, rows int, of func() func(places []int, scores []float64), scores, n int, seed uint64, workers int) ([][]float64, error) {
+	if rows == 0 {
+		return nil, errors.New("stats: no examples to resample")
+	}
+	out := make([][]float64, n)
+	err := each(ctx, n, workers, func() func(int) {
+		f, places := of(), make([]int, rows)
+		return func(b int) {
+			for i := range places {
+				places[i] = Draw(seed, b, i, rows)
+			}
+			out[b] = make([]float64, scores)
+			f(places, out[b])
+		}
+	})
+	return out, err
+}
+
 // each calls a function for 0 to n-1 on several goroutines, each with a
 // function of its own.
 func each(ctx context.Context, n, workers int, work func() func(int)) error {

@@ -65,7 +65,7 @@ func (f *sacreFamily) total(sum, values []float64) {
 }
 
 // one scores a segment with effective order, as sacrebleu's sentence function.
-func (f *sacreFamily) one(row, values []float64) {
+func (f *sacreFamily) one(_ int, row, values []float64) {
 	o, n := f.opt, f.opt.Order
 	o.Effective = true
 	values[0] = o.Score(row[0], row[1], row[2:2+n], row[2+n:]).Value
@@ -92,11 +92,11 @@ func newChrF(s *spec, _ *Request) (family, error) {
 	return f, f.opt.Check()
 }
 
-func (f *chrfFamily) names() []string             { return []string{"chrf"} }
-func (f *chrfFamily) width() int                  { return f.opt.Width() }
-func (f *chrfFamily) variant() string             { return f.opt.Name() + "|" + f.opt.Signature(f.refs) }
-func (f *chrfFamily) total(sum, values []float64) { values[0] = f.opt.Score(sum) }
-func (f *chrfFamily) one(row, values []float64)   { values[0] = f.opt.Score(row) }
+func (f *chrfFamily) names() []string                  { return []string{"chrf"} }
+func (f *chrfFamily) width() int                       { return f.opt.Width() }
+func (f *chrfFamily) variant() string                  { return f.opt.Name() + "|" + f.opt.Signature(f.refs) }
+func (f *chrfFamily) total(sum, values []float64)      { values[0] = f.opt.Score(sum) }
+func (f *chrfFamily) one(_ int, row, values []float64) { values[0] = f.opt.Score(row) }
 
 func (f *chrfFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
 	f.refs = c.references()

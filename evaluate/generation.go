@@ -1,0 +1,262 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"espalier/evaluate/distinct"
+	"espalier/evaluate/ngram"
+	"espalier/evaluate/nltkbleu"
+	"espalier/evaluate/pltrdy"
+	"espalier/evaluate/pytext"
+	"espalier/evaluate/rougescore"
+	"espalier/pipeline"
+)
+
+var errNothingSeen = errors.New("the metric compares whole texts")
+
+// newRougeScore is google's rouge_score: of several references each type takes
+// the one with the best F.
+func newRougeScore(s *spec, _ *Request) (family, error) {
+	stem, parts := s.bool("stem", true), s.bool("parts", false)
+	types := []string{"rouge1", "rouge2", "rougeL", "rougeLsum"}
+	var values []string
+	for _, t := range types {
+		values = append(values, t)
+		if parts {
+			values = append(values, t+"-p", t+"-r")
+		}
+	}
+	return &meanFamily{
+		values: values, what: fmt.Sprintf("rouge_score-0.1.2|stem:%t|mean", stem),
+		see: func(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+			return seenText(c, func(s string) []string { return rougescore.Tokens(s, stem) }), nil
+		},
+		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+			return func() scorer {
+				s := rougescore.New(stem)
+				return func(i int, row []float64) {
+					hyp := s.Cut(c.Predictions[i])
+					var best [4]rougescore.Score
+					for j, r := range c.References[i] {
+						ref := s.Cut(r)
+						for k, x := range [4]rougescore.Score{s.N(hyp, ref, 1), s.N(hyp, ref, 2), s.L(hyp, ref), s.Lsum(hyp, ref)} {
+							if j == 0 || x.F > best[k].F {
+								best[k] = x
+							}
+						}
+					}
+					row = row[:0]
+					for _, x := range best {
+						if row = append(row, x.F); parts {
+							row = append(row, x.P, x.R)
+						}
+					}
+				}
+			}, nil
+		},
+	}, nil
+}
+
+// newPltrdy is the package rouge 1.0.1; zh is the same on text whose characters
+// are separated.
+func newPltrdy(zh bool) func(*spec, *Request) (family, error) {
+	return func(s *spec, _ *Request) (family, error) {
+		prefix, seg := "rouge-", s.choice("seg", "blank", "char")
+		if zh {
+			prefix, seg = "rouge-zh-", s.choice("seg", "char", "blank")
+		}
+		lists := s.choice("excl", "yes", "no") == "no"
+		empty := s.choice("empty", "refuse", "zero", "stop")
+		cut := func(text string) string {
+			if empty == "stop" && strings.Trim(text, ". \t\n") == "" {
+				text = "。" // what CPT's scripts put in its place
+			}
+			if seg == "char" {
+				return pltrdy.Characters(text)
+			}
+			return text
+		}
+		values := []string{prefix + "1", prefix + "2", prefix + "l"}
+		excl := map[bool]string{false: "yes", true: "no"}[lists]
+		return &meanFamily{
+			values: values, what: fmt.Sprintf("rouge-1.0.1|seg:%s|excl:%s|empty:%s|f", seg, excl, empty),
+			see: func(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+				return seenText(c, func(s string) []string { return pytext.Fields(cut(s)) }), nil
+			},
+			prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+				if empty == "refuse" {
+					if err := refuseEmpty(c, cut); err != nil {
+						return nil, err
+					}
+				}
+				return func() scorer {
+					s := pltrdy.Scorer{Lists: lists}
+					return func(i int, row []float64) {
+						clear(row)
+						hyp, err := s.Cut(cut(c.Predictions[i]))
+						if err != nil {
+							return
+						}
+						for _, r := range c.References[i] {
+							ref, err := s.Cut(cut(r))
+							if err != nil {
+								continue
+							}
+							for k, x := range [3]pltrdy.Score{s.N(hyp, ref, 1), s.N(hyp, ref, 2), s.L(hyp, ref)} {
+								row[k] = max(row[k], x.F)
+							}
+						}
+					}
+				}, nil
+			},
+		}, nil
+	}
+}
+
+// refuseEmpty names texts for which the package rouge raises.
+func refuseEmpty(c *corpus, cut func(string) string) error {
+	var s pltrdy.Scorer
+	for i, p := range c.Predictions {
+		if _, err := s.Cut(cut(p)); err != nil {
+			return &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: the prediction is empty or has only periods, which rouge 1.0.1 refuses (empty=zero scores it 0)", c.IDs[i])}
+		}
+		for _, r := range c.References[i] {
+			if _, err := s.Cut(cut(r)); err != nil {
+				return &pipeline.RefusedError{File: c.Places[i].File, Offset: -1, Reason: fmt.Sprintf("id %s: a reference is empty or has only periods, which rouge 1.0.1 refuses (empty=zero passes it over)", c.IDs[i])}
+			}
+		}
+	}
+	return nil
+}
+
+// numbered are the texts of a corpus as numbers of words.
+func numbered(c *corpus, seg string) (hyps [][]uint32, refs [][][]uint32) {
+	var words ngram.Words
+	cut := func(s string) []uint32 {
+		if seg == "char" {
+			s = pltrdy.Characters(s)
+		}
+		return words.Fields(nil, s)
+	}
+	for i, p := range c.Predictions {
+		hyps = append(hyps, cut(p))
+		rs := make([][]uint32, len(c.References[i]))
+		for j, r := range c.References[i] {
+			rs[j] = cut(r)
+		}
+		refs = append(refs, rs)
+	}
+	return hyps, refs
+}
+
+// nltkFamily is NLTK's BLEU. A row holds both lengths, then numerators and
+// denominators of each order.
+type nltkFamily struct {
+	opt   nltkbleu.Options
+	order int
+	seg   string
+	last  nltkbleu.Last
+	lasts []nltkbleu.Last
+}
+
+func newNLTK(s *spec, _ *Request) (family, error) {
+	n := s.integer("order", 4, 1, 16)
+	f := &nltkFamily{order: n, seg: s.choice("seg", "blank", "char")}
+	f.opt = nltkbleu.Options{Weights: nltkbleu.Uniform(n), Method: s.integer("method", 0, 0, 7), Reweigh: s.bool("reweigh", false)}
+	if s.bool("only", false) { // the highest order alone
+		for i := range f.opt.Weights {
+			f.opt.Weights[i] = 0
+		}
+		f.opt.Weights[n-1] = 1
+	}
+	return f, nil
+}
+
+func (f *nltkFamily) names() []string { return []string{"nltk-bleu"} }
+func (f *nltkFamily) width() int      { return 2 + 2*f.order }
+
+func (f *nltkFamily) variant() string {
+	only := ""
+	if f.opt.Weights[0] == 0 {
+		only = "|only"
+	}
+	return fmt.Sprintf("nltk-3.10.4|n:%d|method:%d|seg:%s|reweigh:%t%s", f.order, f.opt.Method, f.seg, f.opt.Reweigh, only)
+}
+
+func (f *nltkFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
+	hyps, refs := numbered(c, f.seg)
+	f.lasts = make([]nltkbleu.Last, len(hyps))
+	f.last = nltkbleu.NewCounter(f.order).Count(hyps[len(hyps)-1], refs[len(hyps)-1]).Last
+	if f.opt.Method == 6 && f.order < 3 {
+		return nil, nltkbleu.ErrMethod6
+	}
+	return func() scorer {
+		counter := nltkbleu.NewCounter(f.order)
+		return func(i int, row []float64) {
+			s := counter.Count(hyps[i], refs[i])
+			f.lasts[i] = s.Last
+			row[0], row[1] = float64(s.Hyp), float64(s.Ref)
+			for k := range f.order {
+				row[2+k], row[2+f.order+k] = float64(s.Num[k]), float64(s.Den[k])
+			}
+		}
+	}, nil
+}
+
+func (f *nltkFamily) total(sum, values []float64) { values[0] = f.score(sum, f.last) }
+
+// one scores a segment of its own, which is then the last one.
+func (f *nltkFamily) one(i int, row, values []float64) { values[0] = f.score(row, f.lasts[i]) }
+
+func (f *nltkFamily) score(sum []float64, last nltkbleu.Last) float64 {
+	v, err := f.opt.Score(sum[0], sum[1], sum[2:2+f.order], sum[2+f.order:], last)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// newGLEU is NLTK's GLEU.
+func newGLEU(s *spec, _ *Request) (family, error) {
+	seg := s.choice("seg", "blank", "char")
+	return &ratioFamily{name: "nltk-gleu", what: "nltk-3.10.4|n:1-4|seg:" + seg,
+		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+			hyps, refs := numbered(c, seg)
+			return func() scorer {
+				counter := nltkbleu.NewCounter(4)
+				return func(i int, row []float64) {
+					m, n := counter.GLEU(hyps[i], refs[i])
+					row[0], row[1] = float64(m), float64(n)
+				}
+			}, nil
+		}}, nil
+}
+
+// newDistinct is Distinct-1 to Distinct-4 of the predictions.
+func newDistinct(s *spec, _ *Request) (family, error) {
+	seg := s.choice("seg", "blank", "char")
+	return &setFamily{
+		values: []string{"distinct-1", "distinct-2", "distinct-3", "distinct-4"}, what: "distinct|seg:" + seg, free: true,
+		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+			return func() func([]int, []float64) {
+				return func(places []int, values []float64) {
+					var counter distinct.Counter
+					for _, i := range places {
+						text := c.Predictions[i]
+						if seg == "char" {
+							text = pltrdy.Characters(text)
+						}
+						counter.Add(text)
+					}
+					for k := range values {
+						values[k] = counter.Score(k + 1)
+					}
+				}
+			}, nil
+		},
+	}, nil
+}
