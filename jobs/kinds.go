@@ -44,7 +44,7 @@ type ports struct {
 var inputsOf = map[string]ports{
 	pipeline.FilesKind:   {},
 	"data/sample":        {},
-	"preprocess/ingest":  {needs: []string{"raw"}},
+	"preprocess/ingest":  {needs: []string{"raw"}, takes: []string{"annotations"}},
 	"preprocess/split":   {needs: []string{"examples"}},
 	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},

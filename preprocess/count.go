@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"espalier/pipeline"
 	"espalier/pipeline/store"
 	"espalier/preprocess/corpus"
-	"espalier/preprocess/corpus/coco"
 	"espalier/preprocess/rawfile"
 )
 
@@ -55,29 +55,49 @@ func CountRows(ctx context.Context, name string, files []RawFile) (*Counts, erro
 	}
 	c := &Counts{Files: found, Rows: map[string]int64{}, Native: map[string]int64{}}
 	for _, name := range found {
-		if err := c.count(ctx, r, name, paths[name]); err != nil {
+		if err := c.count(ctx, r, name, r.joined(name, entries), paths); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-func (c *Counts) count(ctx context.Context, r *reader, name, path string) (err error) {
-	f, err := os.Open(path)
+func (c *Counts) count(ctx context.Context, r *reader, name string, joined []string, paths map[string]string) (err error) {
+	var closers []io.Closer
+	defer func() {
+		for _, c := range slices.Backward(closers) {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	open := func(name string) (*corpus.Source, error) {
+		f, err := os.Open(paths[name])
+		if err != nil {
+			return nil, err
+		}
+		closers = append(closers, f)
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		p, err := rawfile.Open(ctx, name, f, info.Size(), "")
+		if err != nil {
+			return nil, err
+		}
+		closers = append(closers, p)
+		return &corpus.Source{ReaderAt: p, Size: p.Size, Name: name}, nil
+	}
+	src, err := open(name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
+	for _, name := range joined {
+		other, err := open(name)
+		if err != nil {
+			return err
+		}
+		src.Joined = append(src.Joined, other)
 	}
-	p, err := rawfile.Open(ctx, name, f, info.Size(), "")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	for got, err := range r.whole(ctx, p, coco.Options{File: name}) {
+	for got, err := range r.whole(ctx, src) {
 		if err != nil {
 			return err
 		}

@@ -5,15 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"espalier/pipeline"
+	"espalier/preprocess/corpus"
 	"espalier/preprocess/rawfile"
 )
 
+// annotations is the input of a file that is joined to the raw file, if it has
+// no published name.
+const annotations = "annotations"
+
 // Ingest reads the raw files of a corpus, its input "raw", into example shards,
-// one or more a split. Its parts are slices of the files.
+// one or more a split. Its parts are slices of the files. The input
+// "annotations" may give the file that a corpus joins to its raw file.
 type Ingest struct {
 	Corpus string   `yaml:"corpus" json:"corpus" doc:"what the raw files are, such as coco/karpathy; espalier data list prints all"`
 	Split  string   `yaml:"split" json:"split" doc:"the rows' split, if the files do not say; selects one of coco/karpathy"`
@@ -58,8 +65,9 @@ func (g *Ingest) Check() error {
 
 // A slice is what a part works on: a slice of a file, in the reader's terms.
 type slice struct {
-	File string          `json:"file"`
-	Of   json.RawMessage `json:"of"`
+	File   string          `json:"file"`
+	Joined []string        `json:"joined,omitempty"` // files joined to it
+	Of     json.RawMessage `json:"of"`
 }
 
 // Plan scans the files for the borders of rows.
@@ -75,7 +83,7 @@ func (g *Ingest) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, e
 	var parts []pipeline.Part
 	var errs []error
 	for _, name := range names {
-		list, err := g.plan(ctx, t, raw, r, name)
+		list, err := g.plan(ctx, t, r, name, r.joined(name, raw.Manifest.Files))
 		if err != nil {
 			errs = append(errs, err) // all refused files are named at once
 			continue
@@ -100,38 +108,34 @@ func (g *Ingest) input(t *pipeline.Task) (*pipeline.Input, *reader, error) {
 	return raw, r, nil
 }
 
-func (g *Ingest) plan(ctx context.Context, t *pipeline.Task, raw *pipeline.Input, r *reader, name string) (_ []pipeline.Part, err error) {
-	f, p, err := open(ctx, t, raw, name)
+func (g *Ingest) plan(ctx context.Context, t *pipeline.Task, r *reader, name string, joined []string) (_ []pipeline.Part, err error) {
+	src, err := g.open(ctx, t, name, joined)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, p.Close(), f.Close()) }()
+	defer func() { err = errors.Join(err, src.close()) }()
 	mean := g.Part
-	if p.Gzip {
+	if src.gzip {
 		mean = 1 << 40 // a gzip stream is one part
 	}
-	list, err := r.plan(ctx, p, mean, g.options(name))
+	list, err := r.plan(ctx, src.Source, mean)
 	if err != nil {
 		return nil, err
 	}
 	parts := make([]pipeline.Part, len(list))
 	for i, sl := range list {
-		of, err := json.Marshal(sl.of)
+		text, err := json.Marshal(slice{File: name, Joined: joined, Of: sl.Of})
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(slice{File: name, Of: of})
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = pipeline.Part{ID: sl.id, Slice: text}
+		parts[i] = pipeline.Part{ID: sl.ID, Slice: text}
 	}
 	return parts, nil
 }
 
 // Run reads one slice.
 func (g *Ingest) Run(ctx context.Context, t *pipeline.Task, part pipeline.Part) (err error) {
-	raw, r, err := g.input(t)
+	_, r, err := g.input(t)
 	if err != nil {
 		return err
 	}
@@ -139,13 +143,13 @@ func (g *Ingest) Run(ctx context.Context, t *pipeline.Task, part pipeline.Part) 
 	if err := json.Unmarshal(part.Slice, &sl); err != nil {
 		return fmt.Errorf("slice of part %d: %w", part.Index, err)
 	}
-	f, p, err := open(ctx, t, raw, sl.File)
+	src, err := g.open(ctx, t, sl.File, sl.Joined)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.Close(), f.Close()) }()
+	defer func() { err = errors.Join(err, src.close()) }()
 	t.Meter.Expect(0, "rows")
-	return r.read(ctx, t, p, sl.Of, g.options(sl.File))
+	return r.read(ctx, t, src.Source, sl.Of)
 }
 
 // Finish has nothing to add: duplicate keys were settled by Plan.
@@ -153,15 +157,63 @@ func (g *Ingest) Finish(ctx context.Context, t *pipeline.Task, parts []pipeline.
 	return nil
 }
 
-// open opens a raw file and expands it if it is a gzip stream.
-func open(ctx context.Context, t *pipeline.Task, raw *pipeline.Input, name string) (interface{ Close() error }, *rawfile.Plain, error) {
-	f, err := raw.Open(name)
-	if err != nil {
-		return nil, nil, err
+// An opened source and what is to be closed after use.
+type opened struct {
+	*corpus.Source
+	gzip    bool // it or a file joined to it
+	closers []io.Closer
+}
+
+func (o *opened) close() error {
+	var err error
+	for _, c := range slices.Backward(o.closers) {
+		err = errors.Join(err, c.Close())
 	}
+	return err
+}
+
+// open opens a raw file and the files joined to it. If the input "annotations"
+// is there, its file takes the place of the latter.
+func (g *Ingest) open(ctx context.Context, t *pipeline.Task, name string, joined []string) (_ *opened, err error) {
+	o := &opened{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.close())
+		}
+	}()
+	if o.Source, err = o.add(ctx, t, t.In["raw"], name); err != nil {
+		return nil, err
+	}
+	o.Split, o.Marks = g.Split, g.Marks
+	in := t.In["raw"]
+	if notes := t.In[annotations]; notes != nil {
+		in, joined = notes, nil
+		for _, f := range notes.Manifest.Files {
+			joined = append(joined, f.Name)
+		}
+	}
+	for _, name := range joined {
+		src, err := o.add(ctx, t, in, name)
+		if err != nil {
+			return nil, err
+		}
+		o.Joined = append(o.Joined, src)
+	}
+	return o, nil
+}
+
+// add opens one file and expands it if it is a gzip stream.
+func (o *opened) add(ctx context.Context, t *pipeline.Task, in *pipeline.Input, name string) (*corpus.Source, error) {
+	f, err := in.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	o.closers = append(o.closers, f)
 	p, err := rawfile.Open(ctx, name, f, f.Size(), t.Env.Scratch)
 	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
+		return nil, err
 	}
-	return f, p, nil
+	o.closers = append(o.closers, p)
+	o.gzip = o.gzip || p.Gzip
+	return &corpus.Source{ReaderAt: p, Size: p.Size, Name: name}, nil
 }

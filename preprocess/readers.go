@@ -14,7 +14,6 @@ import (
 	"espalier/preprocess/corpus"
 	"espalier/preprocess/corpus/coco"
 	"espalier/preprocess/example"
-	"espalier/preprocess/rawfile"
 )
 
 // A reader is what Ingest knows of a corpus.
@@ -23,79 +22,97 @@ type reader struct {
 	files *regexp.Regexp // published names of its files
 	one   bool           // of one file only
 	marks bool
-	plan  func(ctx context.Context, p *rawfile.Plain, mean int, o coco.Options) ([]planned, error)
-	read  func(ctx context.Context, t *pipeline.Task, p *rawfile.Plain, of json.RawMessage, o coco.Options) error
-	whole func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error]
-}
-
-// A planned slice of a file.
-type planned struct {
-	id string // digest of all that decides its rows
-	of any    // what read takes
+	// joins names the files that are joined to a file, by their published
+	// names; of each the first that exists is taken. Nil if there are none.
+	joins func(name string) [][]string
+	plan  func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error)
+	read  func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error
+	whole func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error]
 }
 
 // readers lists the corpora that Ingest reads.
 var readers = []*reader{
-	{
-		name: "coco/karpathy", files: regexp.MustCompile(`^dataset_coco(_[a-z]+)?\.json(\.gz)?$`), one: true, marks: true,
-		plan: func(ctx context.Context, p *rawfile.Plain, mean int, o coco.Options) ([]planned, error) {
-			list, err := coco.PlanKarpathy(ctx, p, p.Size, mean, o)
-			return plannedOf(list, func(s coco.Slice) string { return s.ID }), err
-		},
-		read: readKarpathy,
-		whole: func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error] {
-			return outcomes(coco.ReadKarpathy(ctx, p, p.Size, o), func(r *coco.MarkedRow) (string, string) { return r.Split, r.Meta.KarpathySplit })
-		},
-	},
+	karpathy,
 	{
 		name: "coco/captions", files: regexp.MustCompile(`^captions_(train|val)20\d\d\.json(\.gz)?$`),
-		plan: func(ctx context.Context, p *rawfile.Plain, mean int, o coco.Options) ([]planned, error) {
-			list, err := coco.PlanCaptions(ctx, p, p.Size, mean, o)
-			return plannedOf(list, func(s coco.CaptionsSlice) string { return s.ID }), err
+		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
+			list, err := coco.PlanCaptions(ctx, src, src.Size, mean, cocoOptions(src))
+			return slicesOf(list, func(s coco.CaptionsSlice) string { return s.ID }, err)
 		},
-		read: func(ctx context.Context, t *pipeline.Task, p *rawfile.Plain, of json.RawMessage, o coco.Options) error {
+		read: func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error {
 			var sl coco.CaptionsSlice
 			if err := json.Unmarshal(of, &sl); err != nil {
 				return err
 			}
-			return write(ctx, t, o.File, example.Schema, coco.ReadCaptionsSlice(ctx, p, sl, o), func(r *coco.CaptionsRow) (string, coco.CaptionsRow) { return r.Split, *r })
+			return write(ctx, t, src.Name, example.Schema, coco.ReadCaptionsSlice(ctx, src, sl, cocoOptions(src)), func(r *coco.CaptionsRow) (string, coco.CaptionsRow) { return r.Split, *r })
 		},
-		whole: func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error] {
-			return outcomes(coco.ReadCaptions(ctx, p, p.Size, o), func(r *coco.CaptionsRow) (string, string) { return r.Split, r.Split })
+		whole: func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error] {
+			return outcomes(coco.ReadCaptions(ctx, src, src.Size, cocoOptions(src)), func(r *coco.CaptionsRow) (string, string) { return r.Split, r.Split })
 		},
 	},
 	flickr("flickr8k", `^Flickr8k\.token(\.[a-z]+)?\.txt(\.gz)?$`),
 	flickr("flickr30k", `^(results_20130124|results)\.token(\.gz)?$`),
 }
 
-func flickr(name, files string) *reader {
+// of makes the reader of a corpus whose files have names of a pattern.
+func of[F, M any](name, files string, f corpus.Format[F, M]) *reader {
+	type row = example.Row[F, M]
 	return &reader{
-		name: name, files: regexp.MustCompile(files), one: true,
-		plan: func(ctx context.Context, p *rawfile.Plain, mean int, o coco.Options) ([]planned, error) {
-			id, err := wholeFile(ctx, p, o.File)
-			return []planned{{id: id}}, err
+		name: name, files: regexp.MustCompile(files), plan: f.Plan,
+		read: func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error {
+			return write(ctx, t, src.Name, example.Schema, f.Read(ctx, src, of), func(r *row) (string, row) { return r.Split, *r })
 		},
-		read: func(ctx context.Context, t *pipeline.Task, p *rawfile.Plain, of json.RawMessage, o coco.Options) error {
-			o.Corpus = name
-			return write(ctx, t, o.File, example.Schema, coco.ReadFlickr(ctx, p, p.Size, o), func(r *coco.FlickrRow) (string, coco.FlickrRow) { return r.Split, *r })
-		},
-		whole: func(ctx context.Context, p *rawfile.Plain, o coco.Options) iter.Seq2[outcome, error] {
-			o.Corpus = name
-			return outcomes(coco.ReadFlickr(ctx, p, p.Size, o), func(r *coco.FlickrRow) (string, string) { return r.Split, r.Split })
+		whole: func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error] {
+			return outcomes(corpus.Whole(ctx, f, src), func(r *row) (string, string) { return r.Split, r.Split })
 		},
 	}
 }
 
-func readKarpathy(ctx context.Context, t *pipeline.Task, p *rawfile.Plain, of json.RawMessage, o coco.Options) error {
-	var sl coco.Slice
-	if err := json.Unmarshal(of, &sl); err != nil {
-		return err
+var karpathy = &reader{
+	name: "coco/karpathy", files: regexp.MustCompile(`^dataset_coco(_[a-z]+)?\.json(\.gz)?$`), one: true, marks: true,
+	plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
+		list, err := coco.PlanKarpathy(ctx, src, src.Size, mean, cocoOptions(src))
+		return slicesOf(list, func(s coco.Slice) string { return s.ID }, err)
+	},
+	read: func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error {
+		var sl coco.Slice
+		if err := json.Unmarshal(of, &sl); err != nil {
+			return err
+		}
+		seq := coco.ReadKarpathySlice(ctx, src, sl, cocoOptions(src))
+		if len(src.Marks) > 0 {
+			return write(ctx, t, src.Name, example.Schema, seq, func(r *coco.MarkedRow) (string, coco.MarkedRow) { return r.Split, *r })
+		}
+		return write(ctx, t, src.Name, example.Schema, seq, func(r *coco.MarkedRow) (string, coco.KarpathyRow) { return r.Split, coco.Unmarked(r) })
+	},
+	whole: func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error] {
+		return outcomes(coco.ReadKarpathy(ctx, src, src.Size, cocoOptions(src)), func(r *coco.MarkedRow) (string, string) { return r.Split, r.Meta.KarpathySplit })
+	},
+}
+
+func flickr(name, files string) *reader {
+	options := func(src *corpus.Source) coco.Options {
+		o := cocoOptions(src)
+		o.Corpus = name
+		return o
 	}
-	seq := coco.ReadKarpathySlice(ctx, p, sl, o)
-	if len(o.Marks) > 0 {
-		return write(ctx, t, o.File, example.Schema, seq, func(r *coco.MarkedRow) (string, coco.MarkedRow) { return r.Split, *r })
+	return &reader{
+		name: name, files: regexp.MustCompile(files), one: true,
+		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
+			id, err := wholeFile(ctx, src)
+			return []corpus.Slice{{ID: id, Of: json.RawMessage("null")}}, err
+		},
+		read: func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error {
+			return write(ctx, t, src.Name, example.Schema, coco.ReadFlickr(ctx, src, src.Size, options(src)), func(r *coco.FlickrRow) (string, coco.FlickrRow) { return r.Split, *r })
+		},
+		whole: func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error] {
+			return outcomes(coco.ReadFlickr(ctx, src, src.Size, options(src)), func(r *coco.FlickrRow) (string, string) { return r.Split, r.Split })
+		},
 	}
-	return write(ctx, t, o.File, example.Schema, seq, func(r *coco.MarkedRow) (string, coco.KarpathyRow) { return r.Split, coco.Unmarked(r) })
+}
+
+func cocoOptions(src *corpus.Source) coco.Options {
+	return coco.Options{File: src.Name, Split: src.Split, Marks: src.Marks}
 }
 
 // Corpora returns the names of the corpora that Ingest reads.
@@ -114,10 +131,6 @@ func readerOf(name string) (*reader, bool) {
 		}
 	}
 	return nil, false
-}
-
-func (g *Ingest) options(file string) coco.Options {
-	return coco.Options{File: file, Split: g.Split, Marks: g.Marks}
 }
 
 // find returns the corpus's files among others: those with published names, or
@@ -148,28 +161,63 @@ func plainPattern(re *regexp.Regexp) string {
 	return strings.NewReplacer(`(\.gz)?`, "", `(_[a-z]+)?`, "", `(\.[a-z]+)?`, "", `\`, "").Replace(s)
 }
 
-func plannedOf[S any](list []S, id func(S) string) []planned {
-	out := make([]planned, len(list))
-	for i, s := range list {
-		out[i] = planned{id: id(s), of: s}
+// joined returns the names of the files that are joined to a file.
+func (r *reader) joined(name string, files []store.FileEntry) []string {
+	if r.joins == nil {
+		return nil
+	}
+	var out []string
+	for _, names := range r.joins(path.Base(name)) {
+		if found := firstOf(names, path.Dir(name), files); found != "" {
+			out = append(out, found)
+		}
 	}
 	return out
 }
 
+// firstOf returns the first of some base names that a file has, one of the
+// same folder before others.
+func firstOf(names []string, dir string, files []store.FileEntry) string {
+	for _, want := range names {
+		other := ""
+		for _, f := range files {
+			if path.Base(f.Name) != want {
+				continue
+			}
+			if path.Dir(f.Name) == dir {
+				return f.Name
+			}
+			if other == "" {
+				other = f.Name
+			}
+		}
+		if other != "" {
+			return other
+		}
+	}
+	return ""
+}
+
+func slicesOf[S any](list []S, id func(S) string, err error) ([]corpus.Slice, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := make([]corpus.Slice, len(list))
+	for i, s := range list {
+		of, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = corpus.Slice{ID: id(s), Of: of}
+	}
+	return out, nil
+}
+
 // wholeFile is the digest of a file that is one slice.
-func wholeFile(ctx context.Context, p *rawfile.Plain, name string) (string, error) {
-	d := corpus.NewDigest(name)
-	buf := make([]byte, 1<<20)
-	for at := int64(0); at < p.Size; {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		n := min(int64(len(buf)), p.Size-at)
-		if _, err := p.ReadAt(buf[:n], at); err != nil && at+n < p.Size {
-			return "", err
-		}
-		d.Add(at, buf[:n])
-		at += n
+func wholeFile(ctx context.Context, src *corpus.Source) (string, error) {
+	d := corpus.NewDigest(src.Name)
+	if err := d.AddAll(ctx, src); err != nil {
+		return "", err
 	}
 	return d.String(), nil
 }

@@ -11,10 +11,12 @@
 package corpus
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"path"
 	"strings"
@@ -76,6 +78,23 @@ func (d *Digest) Add(offset int64, b []byte) {
 	d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(len(b)))
 	d.h.Write(d.buf)
 	d.h.Write(b)
+}
+
+// AddAll takes all bytes of a file.
+func (d *Digest) AddAll(ctx context.Context, src *Source) error {
+	buf := make([]byte, min(1<<20, max(src.Size, 1)))
+	for at := int64(0); at < src.Size; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(int64(len(buf)), src.Size-at)
+		if _, err := src.ReadAt(buf[:n], at); err != nil && at+n < src.Size {
+			return fmt.Errorf("read %s: %w", src.Name, err)
+		}
+		d.Add(at, buf[:n])
+		at += n
+	}
+	return nil
 }
 
 // String returns the digest in hex.

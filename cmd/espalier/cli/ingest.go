@@ -26,6 +26,7 @@ var ingestVerb = verb{
 		var d directFlags
 		var g preprocess.Ingest
 		raw := f.String("raw", "", "raw `FILE`, or the folder of the corpus with its published names")
+		notes := f.String("annotations", "", "`FILE` joined to the raw file, such as the annotations of VQA's questions")
 		f.StringVar(&g.Split, "split", "", "the rows' split where the files do not say, or the one wanted: `S`")
 		d.add(f)
 		return func(ctx context.Context, c *console, args []string) error {
@@ -39,10 +40,14 @@ var ingestVerb = verb{
 			if names := preprocess.Corpora(); !slices.Contains(names, g.Corpus) {
 				return usagef("no corpus %s%s (espalier data list prints all)", g.Corpus, jobs.DidYouMean(g.Corpus, names))
 			}
-			return d.make(ctx, c, pipeline.Graph{Nodes: []pipeline.Node{
-				{Name: "raw", Stage: &pipeline.Files{Path: *raw, Exclude: pictures}},
-				{Name: "examples", Stage: &g, Inputs: map[string]string{"raw": "raw"}},
-			}}, "examples")
+			graph := pipeline.Graph{Nodes: []pipeline.Node{{Name: "raw", Stage: &pipeline.Files{Path: *raw, Exclude: pictures}}}}
+			inputs := map[string]string{"raw": "raw"}
+			if *notes != "" {
+				graph.Nodes = append(graph.Nodes, pipeline.Node{Name: "annotations", Stage: &pipeline.Files{Path: *notes}})
+				inputs["annotations"] = "annotations"
+			}
+			graph.Nodes = append(graph.Nodes, pipeline.Node{Name: "examples", Stage: &g, Inputs: inputs})
+			return d.make(ctx, c, graph, "examples")
 		}
 	},
 }
