@@ -355,7 +355,7 @@ func TestFinder(t *testing.T) {
 	f := newFinder([]store.FileEntry{{Name: "a/x.jpg"}, {Name: "b/x.jpg"}, {Name: "b/y.jpg"}, {Name: "z.jpg"}, {Name: "c/d/y2.jpg"}})
 	for id, want := range map[string]string{
 		"a/x.jpg": "a/x.jpg", "./b/x.jpg": "b/x.jpg", "d/y2.jpg": "c/d/y2.jpg", "root/b/y.jpg": "b/y.jpg",
-		"/abs/z.jpg": "z.jpg", "y.jpg": "b/y.jpg", "x.jpg": "2 files fit", "other/x.jpg": "2 files fit", "w.jpg": "no such image",
+		"/abs/z.jpg": "z.jpg", "y.jpg": "b/y.jpg", "y": "b/y.jpg", "z": "z.jpg", "c/y2": "c/d/y2.jpg", "x": "2 files fit", "x.jpg": "2 files fit", "other/x.jpg": "2 files fit", "w.jpg": "no such image",
 	} {
 		name, reason := f.find(id)
 		if name != want && !strings.HasPrefix(reason, want) {

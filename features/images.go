@@ -42,6 +42,9 @@ func newFinder(files []store.FileEntry) *finder {
 	for _, e := range files {
 		base := path.Base(e.Name)
 		f.byBase[base] = append(f.byBase[base], e.Name)
+		if stem := strings.TrimSuffix(base, path.Ext(base)); isImageName(base) && stem != "" {
+			f.byBase[stem] = append(f.byBase[stem], e.Name)
+		}
 		f.sums[e.Name] = e.SHA256
 	}
 	return f
@@ -49,7 +52,8 @@ func newFinder(files []store.FileEntry) *finder {
 
 // find returns the file that an id means: the one of that name; else the one
 // whose name ends with the id, or with which the id ends (the root of the files
-// may lie above or below the corpus's); else the only one with its last name.
+// may lie above or below the corpus's); else the only one with its last name,
+// with or without the extension: some corpora call images by their stems.
 func (f *finder) find(id string) (name, reason string) {
 	want := path.Clean(filepath.ToSlash(id))
 	if _, ok := f.sums[want]; ok {
