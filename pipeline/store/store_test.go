@@ -476,24 +476,33 @@ func TestCheckpointsKeepTheLastTwo(t *testing.T) {
 }
 
 func TestSpoiltReadBackIsNoticed(t *testing.T) {
-	s := newStore(t)
-	w, err := s.NewOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Discard()
-	f, err := w.Create("x", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	io.WriteString(f, strings.Repeat("x", 1<<18))
-	other, err := os.OpenFile(f.f.path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	other.WriteAt([]byte("y"), 5) // as a disk that loses a write does
-	if err := f.Close(0); err == nil || !strings.Contains(err.Error(), "gave back other bytes") {
-		t.Errorf("closed with %v", err)
+	for _, size := range []int{1 << 18, smallFile + 1} { // settled at the commit, settled at once
+		s := newStore(t)
+		w, err := s.NewOutput()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := w.Create("x", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(f, strings.Repeat("x", size))
+		other, err := os.OpenFile(f.f.path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.WriteAt([]byte("y"), 5) // as a disk that loses a write does
+		other.Close()
+		err = f.Close(0)
+		if err == nil {
+			_, err = w.Commit(Manifest{Key: key("a")})
+		}
+		if err == nil || !strings.Contains(err.Error(), "gave back other bytes") {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		w.Discard()
+		if _, err := s.Manifest(key("a")); !errors.Is(err, ErrMissing) {
+			t.Errorf("%d bytes: committed, %v", size, err)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -54,8 +55,16 @@ type partFile struct {
 // A written file is complete and digested, but still private.
 type written struct {
 	FileEntry
-	path string
+	path    string
+	settled bool // synced and read back
 }
+
+// smallFile is the size up to which files are made durable together, when they
+// are committed: one by one, many small files would wait for the disk in turn.
+const (
+	smallFile     = 1 << 20
+	settleWorkers = 8
+)
 
 // NewOutput returns a writer for an output of one piece.
 func (s *Store) NewOutput() (*Writer, error) { return s.newWriter(whole, nil) }
@@ -229,8 +238,7 @@ func (f *outState) write(p []byte) (int, error) {
 	return n, nil
 }
 
-// close makes the file durable and reads it again: what is committed is what
-// the disk gave back.
+// close finishes the file; a large one is made durable now.
 func (f *outState) close(rows int64) error {
 	if f.done {
 		return fmt.Errorf("store: close %s: the file is closed", f.entry.Name)
@@ -241,32 +249,81 @@ func (f *outState) close(rows int64) error {
 	if err == nil {
 		err = writeErr("write", f.path, f.buf.Flush())
 	}
-	if err == nil {
-		err = writeErr("sync", f.path, f.f.Sync())
-	}
 	if err != nil {
 		return err
 	}
 	f.entry.Rows = rows
 	f.entry.Bytes = f.n
 	f.entry.SHA256 = hex.EncodeToString(f.sum.Sum(nil))
-	back := sha256.New()
-	n, err := io.Copy(back, io.NewSectionReader(f.f, 0, f.n+1))
-	if err != nil {
-		return writeErr("read back", f.path, err)
-	}
-	if got := hex.EncodeToString(back.Sum(nil)); n != f.n || got != f.entry.SHA256 {
-		return fmt.Errorf("store: %s: the disk gave back other bytes than were written (%s)", f.entry.Name, f.path)
+	done := written{FileEntry: f.entry, path: f.path}
+	if f.n > smallFile {
+		if err := done.settle(f.f); err != nil {
+			return err
+		}
+		done.settled = true
 	}
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	f.w.open--
-	f.add(written{f.entry, f.path})
+	f.add(done)
 	return nil
+}
+
+// settle makes a file durable and reads it again: what is committed is what
+// the disk gave back.
+func (w *written) settle(f *os.File) error {
+	if err := f.Sync(); err != nil {
+		return writeErr("sync", w.path, err)
+	}
+	back := sha256.New()
+	n, err := io.Copy(back, io.NewSectionReader(f, 0, w.Bytes+1))
+	if err != nil {
+		return writeErr("read back", w.path, err)
+	}
+	if got := hex.EncodeToString(back.Sum(nil)); n != w.Bytes || got != w.SHA256 {
+		return fmt.Errorf("store: %s: the disk gave back other bytes than were written (%s)", w.Name, w.path)
+	}
+	return nil
+}
+
+// settleAll settles the files that are not yet, side by side.
+func settleAll(files []written) error {
+	var (
+		wg   sync.WaitGroup
+		errs = make([]error, settleWorkers)
+		next atomic.Int64
+	)
+	for k := range min(settleWorkers, len(files)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(files) || errs[k] != nil {
+					return
+				}
+				if w := &files[i]; !w.settled {
+					errs[k] = w.settlePath()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (w *written) settlePath() error {
+	f, err := os.Open(w.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return w.settle(f)
 }
 
 // publish renames complete private files to their contents' names.
 func (s *Store) publish(files ...written) error {
+	if err := settleAll(files); err != nil {
+		return err
+	}
 	dirs := make(map[string]bool)
 	var moved []written
 	for _, f := range files {
