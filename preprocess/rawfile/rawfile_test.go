@@ -3,10 +3,13 @@ package rawfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -118,5 +121,38 @@ func TestLines(t *testing.T) {
 	}
 	if NewLines(strings.NewReader(""), 0).Next() != nil {
 		t.Error("an empty file has a line")
+	}
+}
+
+func TestLinesEndedByCR(t *testing.T) {
+	in := "\xef\xbb\xbfa\rb\r\n\r\rc\n\r\nd\xef\xbb\xbf\r"
+	want := "1@0:a 2@5:b 3@8: 4@9: 5@10:c 6@12: 7@14:d\xef\xbb\xbf"
+	for size := 1; size < 8; size++ { // reads that end anywhere
+		l := NewLines(strings.NewReader(in), int64(len(in)))
+		l.CR = true
+		l.r = iotest.OneByteReader(l.r)
+		l.buf = make([]byte, 0, size)
+		var got []string
+		ends := []int64{}
+		for x := l.Next(); x != nil; x = l.Next() {
+			got = append(got, fmt.Sprintf("%d@%d:%s", x.N, x.Offset, x.Text))
+			ends = append(ends, l.End())
+		}
+		if s := strings.Join(got, " "); l.Err() != nil || s != want {
+			t.Errorf("got %q, %v", s, l.Err())
+		}
+		if !slices.Equal(ends, []int64{5, 8, 9, 10, 12, 14, 19}) {
+			t.Errorf("lines end before %v", ends)
+		}
+	}
+	// The same from a line's start on.
+	l := NewLinesAt(strings.NewReader(in), 8, 14, 3)
+	l.CR = true
+	var got []string
+	for x := l.Next(); x != nil; x = l.Next() {
+		got = append(got, fmt.Sprintf("%d@%d:%s", x.N, x.Offset, x.Text))
+	}
+	if s := strings.Join(got, " "); s != "3@8: 4@9: 5@10:c 6@12:" {
+		t.Errorf("a section has %q", s)
 	}
 }
