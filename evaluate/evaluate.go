@@ -143,6 +143,11 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 
 // measure computes the statistics of every example.
 func measure(ctx context.Context, c *corpus, f family) (*measured, error) {
+	if f, ok := f.(*confusionFamily); ok {
+		if err := f.known(c); err != nil {
+			return nil, err
+		}
+	}
 	scorers, err := f.prepare(ctx, c)
 	if err != nil {
 		return nil, err

@@ -51,12 +51,22 @@ func families() []entry {
 		{"cider", "pycocoevalcap 1.2 (the CIDEr-D formula); plain=true: vrama91/cider", "tok=ptb|none, plain=false|true, sigma=6", "--df FILE for document frequencies from elsewhere", newCIDEr},
 		{"sacrebleu", "sacrebleu 2.6.0 BLEU", "tok=13a|zh|intl|char|none, lc, smooth=exp|floor|add-k|none, value, eff, order=4", "", newSacreBLEU},
 		{"chrf", "sacrebleu 2.6.0 chrF; word=2: chrF++", "char=6, word=0, beta=2, lc, space, eps", "", newChrF},
-		{"rouge-score", "google rouge_score 0.1.2: rouge1, rouge2, rougeL, rougeLsum", "stem=true, parts=false", "", newRougeScore},
+		{"rouge-score", "google rouge_score 0.1.2: rouge1, rouge2, rougeL, rougeLsum", "stem=false, parts=false", "", newRougeScore},
 		{"rouge", "pltrdy's rouge 1.0.1: rouge-1, rouge-2, rouge-l", "seg=blank|char, excl=yes|no, empty=refuse|zero|stop", "", newPltrdy(false)},
 		{"rouge-zh", "rouge 1.0.1 on separated characters", "seg=char|blank, excl=yes|no, empty=refuse|zero|stop", "", newPltrdy(true)},
 		{"nltk-bleu", "NLTK 3.10.4 corpus_bleu", "method=0..7, order=4, seg=blank|char, reweigh, only", "", newNLTK},
 		{"nltk-gleu", "NLTK 3.10.4 corpus_gleu", "seg=blank|char", "", newGLEU},
 		{"distinct", "Distinct-1 to Distinct-4, n-grams within a text", "seg=blank|char", "no references", newDistinct},
+		{"accuracy", "scikit-learn 1.9.1", "", "", newAccuracy},
+		{"f1", "scikit-learn 1.9.1; labels=A/B/C: over fixed labels (T5, jiant)", "average=binary|macro|micro|weighted, pos=1, labels", "", newF1},
+		{"matthews", "scikit-learn 1.9.1", "", "", newMatthews},
+		{"pearson", "SciPy 1.17.1", "", "", newCorrelation("pearson")},
+		{"spearman", "SciPy 1.17.1", "", "", newCorrelation("spearman")},
+		{"squad", "SQuAD 1.1 official script", "", "", newSquad("squad", 100, false)},
+		{"squad2", "SQuAD 2.0 official script", "", "", newSquad("squad2", 100, true)},
+		{"record", "SuperGLUE ReCoRD", "", "", newSquad("record", 1, false)},
+		{"multirc", "SuperGLUE MultiRC", "", "ids that end in /ANSWER", newMultiRC},
+		{"vqa", "GT-Vision-Lab/VQA evaluation", "version=2021|2016|always|min3", "", newVQA},
 	}
 }
 

@@ -21,7 +21,7 @@ var errNothingSeen = errors.New("the metric compares whole texts")
 // newRougeScore is google's rouge_score: of several references each type takes
 // the one with the best F.
 func newRougeScore(s *spec, _ *Request) (family, error) {
-	stem, parts := s.bool("stem", true), s.bool("parts", false)
+	stem, parts := s.bool("stem", false), s.bool("parts", false)
 	types := []string{"rouge1", "rouge2", "rougeL", "rougeLsum"}
 	var values []string
 	for _, t := range types {

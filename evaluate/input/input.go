@@ -57,9 +57,9 @@ func (s *Source) idNames(format string) []string {
 	case s.ID != "":
 		return []string{s.ID}
 	case format == "json":
-		return []string{"image_id", "id"}
+		return []string{"image_id", "question_id", "id"}
 	}
-	return []string{"id", "image_id"}
+	return []string{"id", "image_id", "question_id"}
 }
 
 func (s *Source) textNames(role Role) []string {
@@ -67,9 +67,9 @@ func (s *Source) textNames(role Role) []string {
 	case s.Text != "":
 		return []string{s.Text}
 	case role == References:
-		return []string{"references", "refs", "text", "caption"}
+		return []string{"references", "refs", "text", "caption", "answers", "label"}
 	}
-	return []string{"text", "caption", "prediction"}
+	return []string{"text", "caption", "prediction", "answer", "label"}
 }
 
 // A Place is where a record begins.

@@ -141,13 +141,35 @@ func list(p *rawjson.Parser) (texts []string, got string) {
 	p.Begin(rawjson.Array)
 	texts = []string{}
 	for p.Item() {
-		t, k := scalar(p)
+		t, k := item(p)
 		if k != "" && got == "" {
 			got = k + " in a list"
 		}
 		texts = append(texts, t)
 	}
 	return texts, got
+}
+
+// item reads one member of a list: a text, or an object with the text under
+// "answer", as in VQA's annotations.
+func item(p *rawjson.Parser) (text, got string) {
+	if p.Kind() != rawjson.Object {
+		return scalar(p)
+	}
+	found := false
+	p.Begin(rawjson.Object)
+	for name, ok := p.Member(); ok; name, ok = p.Member() {
+		if string(name) == "answer" {
+			text, got = scalar(p)
+			found = true
+			continue
+		}
+		p.Skip()
+	}
+	if !found {
+		return "", rawjson.Object.String()
+	}
+	return text, got
 }
 
 // line reads one object of a file of JSON lines.
@@ -191,7 +213,10 @@ func readCOCO(ctx context.Context, f *file, src *Source, role Role, yield func(r
 
 func readAnnotations(ctx context.Context, f *file, src *Source, yield func(record) error, arrays ...string) error {
 	images := &objects{role: References, ids: []string{"id"}}
-	captions := newObjects(&Source{ID: orElse(src.ID, "image_id"), Text: orElse(src.Text, "caption")}, "coco", References)
+	captions := newObjects(src, "json", References) // an annotation's own id is not the image's
+	if src.Text == "" {
+		captions.texts = []string{"caption", "answers"}
+	}
 	var set, order Set
 	s := rawjson.NewScanner(f, f.size, arrays...)
 	n := 0
@@ -236,13 +261,6 @@ func readAnnotations(ctx context.Context, f *file, src *Source, yield func(recor
 		}
 	}
 	return nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // document turns an error of a scan into a refusal of the file.

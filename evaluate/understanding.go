@@ -1,0 +1,241 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"espalier/evaluate/classify"
+	"espalier/evaluate/pytext"
+	"espalier/evaluate/squad"
+	"espalier/evaluate/vqa"
+	"espalier/pipeline"
+)
+
+// newAccuracy counts predictions that equal a reference, white space at the
+// ends aside.
+func newAccuracy(s *spec, _ *Request) (family, error) {
+	return &meanFamily{values: []string{"accuracy"}, what: "scikit-learn-1.9.1|strings stripped",
+		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+			return func() scorer {
+				return func(i int, row []float64) {
+					row[0] = 0
+					p := pytext.Strip(c.Predictions[i])
+					for _, r := range c.References[i] {
+						if pytext.Strip(r) == p {
+							row[0] = 1
+						}
+					}
+				}
+			}, nil
+		}}, nil
+}
+
+// mostLabels bounds the table of pairs of labels.
+const mostLabels = 64
+
+// confusionFamily is a metric of the counts of pairs of labels.
+type confusionFamily struct {
+	name   string
+	what   string
+	labels []string
+	value  func(c *classify.Confusion, labels []string) float64
+}
+
+func (f *confusionFamily) names() []string { return []string{f.name} }
+func (f *confusionFamily) variant() string { return f.what }
+func (f *confusionFamily) width() int      { return max(1, len(f.labels)*len(f.labels)) }
+
+// known lists the labels of a corpus.
+func (f *confusionFamily) known(c *corpus) error {
+	seen := make(map[string]bool)
+	for i, p := range c.Predictions {
+		if len(c.References[i]) != 1 {
+			return fmt.Errorf("metric %s: example %s has %d references, want one label", f.name, c.IDs[i], len(c.References[i]))
+		}
+		seen[pytext.Strip(p)] = true
+		seen[pytext.Strip(c.References[i][0])] = true
+	}
+	for l := range seen {
+		f.labels = append(f.labels, l)
+	}
+	slices.Sort(f.labels)
+	if len(f.labels) > mostLabels {
+		return fmt.Errorf("metric %s: %d different labels, want at most %d; is this the right field?", f.name, len(f.labels), mostLabels)
+	}
+	return nil
+}
+
+func (f *confusionFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
+	number := make(map[string]int)
+	for i, l := range f.labels {
+		number[l] = i
+	}
+	return func() scorer {
+		return func(i int, row []float64) {
+			row[number[pytext.Strip(c.References[i][0])]*len(f.labels)+number[pytext.Strip(c.Predictions[i])]] = 1
+		}
+	}, nil
+}
+
+func (f *confusionFamily) total(sum, values []float64) {
+	values[0] = f.value(&classify.Confusion{Labels: len(f.labels), Counts: sum}, f.labels)
+}
+
+func (f *confusionFamily) one(_ int, _, values []float64) { values[0] = math.NaN() }
+
+func newMatthews(s *spec, _ *Request) (family, error) {
+	return &confusionFamily{name: "matthews", what: "scikit-learn-1.9.1",
+		value: func(c *classify.Confusion, _ []string) float64 { return c.Matthews() }}, nil
+}
+
+func newF1(s *spec, _ *Request) (family, error) {
+	average := s.choice("average", "binary", "macro", "micro", "weighted")
+	s.used["pos"], s.used["labels"] = true, true
+	pos, fixed := "1", s.options["labels"]
+	if p, ok := s.options["pos"]; ok {
+		pos = p
+	}
+	what := "scikit-learn-1.9.1|average:" + average
+	var all []string
+	switch {
+	case average == "binary":
+		what += "|pos:" + pos
+	case fixed != "":
+		if average != "macro" {
+			s.errs = append(s.errs, "labels: only with average=macro")
+		}
+		all = strings.Split(fixed, "/")
+		what += "|labels:" + fixed
+	}
+	return &confusionFamily{name: "f1", what: what, value: func(c *classify.Confusion, labels []string) float64 {
+		switch average {
+		case "binary":
+			if i := slices.Index(labels, pos); i >= 0 {
+				return c.Label(i).F
+			}
+			return 0
+		case "micro":
+			return c.Accuracy()
+		case "weighted":
+			return c.Weighted()
+		}
+		if all == nil {
+			return c.Macro(false)
+		}
+		sum := 0.0 // over fixed labels, as T5 and jiant do for CB
+		for _, l := range all {
+			if i := slices.Index(labels, l); i >= 0 {
+				sum += c.Label(i).F
+			}
+		}
+		return sum / float64(len(all))
+	}}, nil
+}
+
+// newCorrelation is Pearson's or Spearman's.
+func newCorrelation(name string) func(*spec, *Request) (family, error) {
+	return func(s *spec, _ *Request) (family, error) {
+		return &setFamily{values: []string{name}, what: "scipy-1.17.1|float64",
+			open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+				x, y := make([]float64, c.n()), make([]float64, c.n())
+				for i, p := range c.Predictions {
+					var err error
+					if x[i], err = strconv.ParseFloat(pytext.Strip(p), 64); err != nil {
+						return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: prediction %q is no number", c.IDs[i], p)}
+					}
+					if len(c.References[i]) != 1 {
+						return nil, fmt.Errorf("metric %s: example %s has %d references, want one number", name, c.IDs[i], len(c.References[i]))
+					}
+					if y[i], err = strconv.ParseFloat(pytext.Strip(c.References[i][0]), 64); err != nil {
+						return nil, &pipeline.RefusedError{File: c.Places[i].File, Offset: -1, Reason: fmt.Sprintf("id %s: reference %q is no number", c.IDs[i], c.References[i][0])}
+					}
+				}
+				if name == "pearson" && c.n() < 2 {
+					return nil, classify.ErrFew
+				}
+				return func() func([]int, []float64) {
+					a, b := make([]float64, 0, len(x)), make([]float64, 0, len(x))
+					return func(places []int, values []float64) {
+						a, b = a[:0], b[:0]
+						for _, i := range places {
+							a, b = append(a, x[i]), append(b, y[i])
+						}
+						if name == "pearson" {
+							values[0], _ = classify.Pearson(a, b)
+						} else {
+							values[0] = classify.Spearman(a, b)
+						}
+					}
+				}, nil
+			}}, nil
+	}
+}
+
+// newSquad is exact match and F1 of extracted answers, in percent for SQuAD
+// and as shares for ReCoRD.
+func newSquad(name string, scale float64, v2 bool) func(*spec, *Request) (family, error) {
+	return func(s *spec, _ *Request) (family, error) {
+		what := "squad-1.1 official script"
+		switch {
+		case v2:
+			what = "squad-2.0 official script, no-answer threshold 1"
+		case scale == 1:
+			what = "super_glue record_evaluation"
+		}
+		return &meanFamily{values: []string{name + "-em", name + "-f1"}, what: what, scale: scale,
+			prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+				return func() scorer {
+					return func(i int, row []float64) {
+						if v2 {
+							row[0], row[1], _ = squad.V2(c.Predictions[i], c.References[i])
+						} else {
+							row[0], row[1] = squad.V1(c.Predictions[i], c.References[i])
+						}
+					}
+				}, nil
+			}}, nil
+	}
+}
+
+// newMultiRC groups answers by question: an id is QUESTION and a last part
+// behind "/", "_" or "-".
+func newMultiRC(s *spec, _ *Request) (family, error) {
+	return &setFamily{values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, what: "super_glue evaluate_multirc|question: id less its last part",
+		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+			questions := make([]string, c.n())
+			for i, id := range c.IDs {
+				k := strings.LastIndexAny(id, "/_-")
+				if k < 0 {
+					return nil, fmt.Errorf("metric multirc: id %s: want QUESTION/ANSWER", id)
+				}
+				questions[i] = id[:k]
+			}
+			return func() func([]int, []float64) {
+				return func(places []int, values []float64) {
+					var m squad.MultiRC
+					for _, i := range places {
+						m.Add(questions[i], pytext.Strip(c.References[i][0]) == "1", pytext.Strip(c.Predictions[i]) == "1")
+					}
+					values[0], values[1], values[2] = m.Scores()
+				}
+			}, nil
+		}}, nil
+}
+
+var vqaVersions = []string{"2021", "2016", "always", "min3"}
+
+// newVQA is the accuracy of the VQA challenges, in percent.
+func newVQA(s *spec, _ *Request) (family, error) {
+	version := s.choice("version", vqaVersions...)
+	v := vqa.Version(max(0, slices.Index(vqaVersions, version)))
+	return &meanFamily{values: []string{"vqa"}, what: "GT-Vision-Lab/VQA|version:" + version, scale: 100,
+		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+			return func() scorer {
+				return func(i int, row []float64) { row[0] = vqa.Accuracy(c.Predictions[i], c.References[i], v) }
+			}, nil
+		}}, nil
+}
