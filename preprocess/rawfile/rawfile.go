@@ -1,4 +1,5 @@
-// Package rawfile opens raw corpus files, which may be gzip streams, for
+// Package rawfile opens raw corpus files, which may be gzip streams or members
+// of zip and tar archives, for
 // reading at any place.
 //
 // A gzip stream is known by its first two bytes, whatever the file is called.

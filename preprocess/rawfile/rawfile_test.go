@@ -16,7 +16,7 @@ import (
 	"espalier/pipeline"
 )
 
-func zip(t testing.TB, s string) []byte {
+func gz(t testing.TB, s string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -40,11 +40,11 @@ func TestOpen(t *testing.T) {
 		"plain":          {[]byte("plain text"), "plain text"},
 		"empty":          {nil, ""},
 		"one byte":       {[]byte{0x1f}, "\x1f"},
-		"one member":     {zip(t, "abc"), "abc"},
-		"two members":    {join(zip(t, "abc"), zip(t, "def")), "abcdef"},
-		"zero padded":    {join(zip(t, "abc"), make([]byte, 512)), "abc"},
-		"padded between": {join(zip(t, "abc"), make([]byte, 3), zip(t, "def")), "abcdef"},
-		"long":           {zip(t, long), long},
+		"one member":     {gz(t, "abc"), "abc"},
+		"two members":    {join(gz(t, "abc"), gz(t, "def")), "abcdef"},
+		"zero padded":    {join(gz(t, "abc"), make([]byte, 512)), "abc"},
+		"padded between": {join(gz(t, "abc"), make([]byte, 3), gz(t, "def")), "abcdef"},
+		"long":           {gz(t, long), long},
 	} {
 		dir := t.TempDir()
 		p, err := Open(t.Context(), name, bytes.NewReader(c.in), int64(len(c.in)), dir)
@@ -66,7 +66,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	z := zip(t, "some text that is long enough to be cut")
+	z := gz(t, "some text that is long enough to be cut")
 	bad := bytes.Clone(z)
 	bad[len(bad)-6] ^= 1 // in the checksum
 	broken := bytes.Clone(z)
