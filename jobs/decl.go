@@ -98,11 +98,11 @@ func (p *parser) declare(f field) {
 		p.declareMatrix(d, m)
 	}
 	if c := d.body.get("collect"); c != nil {
-		decode(c, valueOf(&d.collect), d.name+".collect", p.faults)
+		decodeValue(c, valueOf(&d.collect), d.name+".collect", p.faults)
 	}
 	if m := d.body.get("max_dead"); m != nil {
 		var text string
-		decode(m, valueOf(&text), d.name+".max_dead", p.faults)
+		decodeValue(m, valueOf(&text), d.name+".max_dead", p.faults)
 		d.maxDead = p.limit(d.body, d.name+".max_dead")
 	}
 }

@@ -70,8 +70,8 @@ var (
 	rawType      = reflect.TypeFor[json.RawMessage]()
 )
 
-// decode sets v, which can be set, to the value of n. Faults name path.
-func decode(n *node, v reflect.Value, path string, faults *faultList) {
+// decodeValue sets v, which can be set, to the value of n. Faults name path.
+func decodeValue(n *node, v reflect.Value, path string, faults *faultList) {
 	bad := func(want string) { faults.add(n.at, path, describe(n)+", want "+want) }
 	if n.kind == scalarNode && n.tag == "!!null" {
 		faults.add(n.at, path, "no value")
@@ -106,7 +106,7 @@ func decode(n *node, v reflect.Value, path string, faults *faultList) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		p := reflect.New(v.Type().Elem())
-		decode(n, p.Elem(), path, faults)
+		decodeValue(n, p.Elem(), path, faults)
 		v.Set(p)
 	case reflect.String:
 		switch {
@@ -169,7 +169,7 @@ func decode(n *node, v reflect.Value, path string, faults *faultList) {
 		}
 		s := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
 		for i, c := range n.items {
-			decode(c, s.Index(i), fmt.Sprintf("%s[%d]", path, i), faults)
+			decodeValue(c, s.Index(i), fmt.Sprintf("%s[%d]", path, i), faults)
 		}
 		v.Set(s)
 	case reflect.Array:
@@ -178,7 +178,7 @@ func decode(n *node, v reflect.Value, path string, faults *faultList) {
 			return
 		}
 		for i, c := range n.items {
-			decode(c, v.Index(i), fmt.Sprintf("%s[%d]", path, i), faults)
+			decodeValue(c, v.Index(i), fmt.Sprintf("%s[%d]", path, i), faults)
 		}
 	case reflect.Map:
 		if n.kind != mapNode {
@@ -188,7 +188,7 @@ func decode(n *node, v reflect.Value, path string, faults *faultList) {
 		m := reflect.MakeMapWithSize(v.Type(), len(n.fields))
 		for _, f := range n.fields {
 			e := reflect.New(v.Type().Elem()).Elem()
-			decode(f.node, e, join(path, f.name), faults)
+			decodeValue(f.node, e, join(path, f.name), faults)
 			m.SetMapIndex(reflect.ValueOf(f.name).Convert(v.Type().Key()), e)
 		}
 		v.Set(m)
@@ -223,7 +223,7 @@ func decodeStruct(n *node, v reflect.Value, path string, skip []string, faults *
 			faults.add(f.at, join(path, f.name), "unknown field"+DidYouMean(f.name, append(paramNames(params), skip...)))
 			continue
 		}
-		decode(f.node, fieldByIndex(v, params[i].index), join(path, f.name), faults)
+		decodeValue(f.node, fieldByIndex(v, params[i].index), join(path, f.name), faults)
 	}
 }
 

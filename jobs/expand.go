@@ -274,7 +274,7 @@ func (p *parser) fill(d *decl, s *Stage, body *node, params []param) {
 			p.fault(d, f.at, f.name, "unknown field"+DidYouMean(f.name, append(paramNames(params), reserved...)))
 			continue
 		}
-		decode(f.node, fieldByIndex(v, params[i].index), join(d.name, f.name), p.faults)
+		decodeValue(f.node, fieldByIndex(v, params[i].index), join(d.name, f.name), p.faults)
 	}
 	if len(s.Axes) > 0 {
 		fillTags(v, params, s.Axes)

@@ -25,7 +25,7 @@ type directFlags struct {
 }
 
 func (d *directFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.out, "out", "", "`DIR` of the output, absent or up to date; work in progress is in DIR.partial")
+	f.StringVar(&d.out, "out", "", "`DIR` of the output, absent or up to date; DIR.partial holds work")
 	f.BoolVar(&d.replace, "replace", false, "put the output in the place of another one of this verb")
 	f.StringVar(&d.maxDead, "max-dead", "", "most dead letters: `N|P%` (default: any number)")
 	f.BoolVar(&d.skipRefused, "skip-refused", false, "go on without raw files that cannot be used")

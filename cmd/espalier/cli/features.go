@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"espalier/features"
 	"espalier/features/raster"
+	"espalier/pipeline"
 )
 
 // A digestRecord is one image of features --digest.
@@ -25,32 +28,23 @@ type digestRecord struct {
 // digestImages prints a digest of what a network would see of each image of a
 // list, a path a line.
 func digestImages(ctx context.Context, c *console, list string, transform raster.Transform, size int) error {
-	f, err := os.Open(list)
+	paths, err := readList(list)
 	if err != nil {
-		return usagef("%v", err)
+		return err
 	}
-	defer f.Close()
 	var dec raster.Decoder
 	failed := 0
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
+	for _, path := range paths {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if s.Text() == "" {
-			continue
-		}
-		rec := digestImage(&dec, s.Text(), transform, size)
+		rec := digestImage(&dec, path, transform, size)
 		if rec.Error != "" {
 			failed++
 		}
 		if err := c.json(rec); err != nil {
 			return err
 		}
-	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("%s: %w", list, err)
 	}
 	if failed > 0 {
 		c.warn("%d images could not be read", failed)
@@ -77,36 +71,98 @@ func digestImage(dec *raster.Decoder, path string, transform raster.Transform, s
 
 var featuresVerb = verb{
 	name:  "features",
-	args:  "",
+	args:  "--images DIR|LIST",
 	short: "turn images into feature grids, or print digests of what a network sees of them",
 	long: []string{
-		"--digest decodes, resizes and crops as the reference does and prints width, height and the SHA-256",
-		"of the RGB bytes of each image of a list (a path a line); it needs no weights.",
+		"LIST is a text file, a path a line; its lines become ids. Without --weights a random network stands",
+		"in. --digest prints width, height and SHA-256 of the RGB bytes instead, and needs no weights.",
 	},
 	example: []string{
+		"espalier features --weights RN101.pt --images photos --out out/grids",
 		"espalier features --digest --images list.txt --transform clip --size 224",
 	},
 	setup: func(f *pflag.FlagSet) action {
+		var d directFlags
+		var e features.Extract
+		images := f.String("images", "", "`PATH` of a folder of images, or of a list of them")
+		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors")
+		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT` is taken: grid (default), grid-projected, penultimate or embedding")
+		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` an image is cut: clip (default), clip-rgb-first, stretch or none")
+		f.IntVar(&e.Size, "size", 0, "side of what the network sees in pixels (default 224): `N`")
+		f.StringVar(&e.DType, "dtype", "", "`TYPE` of stored values: float16 (default) or float32")
+		f.BoolVar(&e.Pillow13, "pillow13", false, "resize in the pass order of Pillow 13, not of those before")
 		digest := f.Bool("digest", false, "print digests of pixels, one JSON object an image")
-		images := f.String("images", "", "`LIST` of images, a path a line")
-		transform := f.String("transform", string(raster.CLIP), "`HOW` an image is cut: clip (default), clip-rgb-first, stretch or none")
-		size := f.Int("size", 224, "side of the result in pixels (default 224): `N`")
+		d.add(f)
 		return func(ctx context.Context, c *console, args []string) error {
 			if err := want(args, 0, 0, "none"); err != nil {
 				return err
 			}
-			switch t := raster.Transform(*transform); {
-			case *images == "":
-				return usagef("want --images LIST")
-			case t.Check() != nil:
-				return usagef("--transform %v", t.Check())
-			case *size < 1:
-				return usagef("--size %d: want at least 1", *size)
-			case !*digest:
-				return usagef("want --digest")
-			default:
-				return digestImages(ctx, c, *images, t, *size)
+			if *images == "" {
+				return usagef("want --images DIR or LIST")
 			}
+			if *digest {
+				if e.Transform == "" {
+					e.Transform = raster.CLIP
+				}
+				if err := e.Transform.Check(); err != nil {
+					return usagef("--transform %v", err)
+				}
+				if e.Size < 0 {
+					return usagef("--size %d: want at least 1", e.Size)
+				}
+				return digestImages(ctx, c, *images, e.Transform, cmp.Or(e.Size, 224))
+			}
+			g, err := extraction(&e, *images, *weights)
+			if err != nil {
+				return err
+			}
+			return d.make(ctx, c, g, "features")
 		}
 	},
+}
+
+// extraction is the graph of features of a folder or list of images.
+func extraction(e *features.Extract, images, weights string) (pipeline.Graph, error) {
+	info, err := os.Stat(images)
+	if err != nil {
+		return pipeline.Graph{}, usagef("%v", err)
+	}
+	files := &pipeline.Files{Path: images}
+	if !info.IsDir() {
+		if e.List, err = readList(images); err != nil {
+			return pipeline.Graph{}, err
+		}
+		if files, err = features.FromList(e.List); err != nil {
+			return pipeline.Graph{}, usagef("%s: %v", images, err)
+		}
+	}
+	in := map[string]string{"images": "images"}
+	g := pipeline.Graph{Nodes: []pipeline.Node{{Name: "images", Stage: files}}}
+	if weights != "" {
+		in["weights"] = "weights"
+		g.Nodes = append(g.Nodes, pipeline.Node{Name: "weights", Stage: &pipeline.Files{Path: weights}})
+	}
+	g.Nodes = append(g.Nodes, pipeline.Node{Name: "features", Stage: e, Inputs: in})
+	return g, nil
+}
+
+// readList reads the lines of a file that are not empty.
+func readList(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	defer f.Close()
+	var out []string
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		if s.Text() != "" {
+			out = append(out, s.Text())
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
 }
