@@ -399,3 +399,55 @@ func mustKey(t *testing.T, f *fixture, name string) store.Key {
 	}
 	return find(list, name).Key
 }
+
+func TestAncestorsTellHowAnInputCameToBe(t *testing.T) {
+	f := newFixture(t)
+	f.file("a.tsv", 9)
+	g := f.graph()
+	var got []string
+	g.Nodes = append(g.Nodes, Node{Name: "report", Inputs: map[string]string{"a": "train", "b": "join"}, Stage: &probe{
+		run: func(ctx context.Context, t *Task) error {
+			all, err := t.Ancestors()
+			for _, m := range all {
+				got = append(got, m.Kind)
+			}
+			return err
+		},
+	}})
+	f.run(g)
+	equal(t, "kinds", got, []string{"pipeline/files", "test/split", "test/join", "test/train"})
+}
+
+func TestALockTellsTheProgress(t *testing.T) {
+	f := newFixture(t)
+	var text string
+	f.run(Graph{Nodes: []Node{{Name: "p", Stage: &probe{run: func(ctx context.Context, task *Task) error {
+		task.Meter.Expect(8, "steps")
+		task.Meter.Add(3)
+		task.Meter.Note("loss 2.5")
+		text = progressText(task.engine.node)
+		return nil
+	}}}}})
+	if text != "3/8 steps  loss 2.5" {
+		t.Errorf("progress %q", text)
+	}
+}
+
+func TestRowsWithoutAFileCountToo(t *testing.T) {
+	f := newFixture(t)
+	g := probes(1, func(ctx context.Context, t *Task, i int) error {
+		t.Rows(3)
+		for n := range 3 {
+			if err := t.Dead(DeadLetter{File: fmt.Sprintf("%d.jpg", n), Reason: "truncated"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	loose := NoLimit
+	f.o.MaxDead = &loose
+	res, err := Run(t.Context(), g, f.o)
+	if res.Nodes[0].State != Rejected || ExitCode(err) != ExitBadInput || len(res.Nodes[0].Manifest.ByFile) != 0 {
+		t.Errorf("every image dead: %v, %v", states(res), err)
+	}
+}

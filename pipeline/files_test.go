@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -203,4 +204,33 @@ func TestInputsThatAreNoFilesAreRefusedByFiles(t *testing.T) {
 	if _, err := Run(t.Context(), g, f.o); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), "pipeline/files has no inputs") {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestNamedFilesAreTakenAndMissingOnesNamed(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range []string{"a", "sub/b", "c"} {
+		f.write(name, name)
+	}
+	equal(t, "names", f.listed(&Files{Path: f.raw, Names: []string{"sub/b", "a", "sub/b"}}), []string{"a", "sub/b"})
+	_, err := (&Files{Path: f.raw, Names: []string{"a", "gone", "../x", "sub"}}).list(t.Context(), f.store.Digests(), 2, nil, nil)
+	if len(refusals(err)) != 3 || !strings.Contains(err.Error(), "gone: no such file") || !strings.Contains(err.Error(), "sub: not a regular file") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestATouchWhileAFileIsReadIsNoChange(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "text")
+	g := Graph{Nodes: []Node{
+		{Name: "raw", Stage: &Files{Path: f.raw}},
+		{Name: "read", Inputs: map[string]string{"raw": "raw"}, Stage: &probe{run: func(ctx context.Context, t *Task) error {
+			file, err := t.In["raw"].Open("a")
+			if err != nil {
+				return err
+			}
+			now := time.Now().Add(time.Hour)
+			return errors.Join(os.Chtimes(file.Path, now, now), file.Close())
+		}}},
+	}}
+	f.run(g)
 }

@@ -81,19 +81,27 @@ func Open(dir string) (*Store, error) {
 	case version > FormatVersion:
 		return nil, fmt.Errorf("%w: %s has format %d, this program knows up to %d", ErrFormat, abs, version, FormatVersion)
 	}
-	for ; version < FormatVersion; version++ {
-		step := upgrades[version]
-		if step == nil {
-			return nil, fmt.Errorf("%w: %s has format %d, which can no longer be upgraded to %d", ErrFormat, abs, version, FormatVersion)
-		}
-		if err := step(abs); err != nil {
-			return nil, fmt.Errorf("upgrade store from format %d: %w", version, err)
-		}
-		if err := writeFormat(abs, version+1); err != nil {
-			return nil, err
-		}
+	if err := upgrade(abs, version, upgrades); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// upgrade brings a store of an older format to this program's.
+func upgrade(dir string, version int, steps map[int]func(dir string) error) error {
+	for ; version < FormatVersion; version++ {
+		step := steps[version]
+		if step == nil {
+			return fmt.Errorf("%w: %s has format %d, which can no longer be upgraded to %d", ErrFormat, dir, version, FormatVersion)
+		}
+		if err := step(dir); err != nil {
+			return fmt.Errorf("upgrade store from format %d: %w", version, err)
+		}
+		if err := writeFormat(dir, version+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func readFormat(dir string) (int, error) {

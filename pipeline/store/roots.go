@@ -53,12 +53,7 @@ func (s *Store) Root(job string, set []string) (*Root, error) {
 	return r, err
 }
 
-// Roots returns all roots.
-func (s *Store) Roots() ([]Root, error) {
-	roots, _, err := s.roots()
-	return roots, err
-}
-
+// roots returns all roots and where they stand.
 func (s *Store) roots() (roots []Root, paths []string, err error) {
 	dir := filepath.Join(s.dir, "roots", "jobs")
 	names, err := readNames(dir)

@@ -103,17 +103,6 @@ func (w *Writer) Discard() {
 	}
 }
 
-// Notes returns the notes taken so far.
-func (w *Writer) Notes() map[string]string {
-	w.w.mu.Lock()
-	defer w.w.mu.Unlock()
-	notes := make(map[string]string, len(w.w.notes))
-	for k, v := range w.w.notes {
-		notes[k] = v
-	}
-	return notes
-}
-
 func (w *writerState) create(name, schema string) (*OutFile, error) {
 	if w.mode == plan {
 		return nil, fmt.Errorf("store: create %s: a plan has no files of the output", name)
