@@ -27,7 +27,7 @@ func atSmallSize(dir string) *strings.Replacer {
 }
 
 // cocoAtSmallSize makes the job for real files small enough for a test.
-const cocoAtSmallSize = "--set train.steps=2"
+const cocoAtSmallSize = "--set train.epochs=0 --set train.steps=2 --set train.model.width=32"
 
 // TestPages runs every command of the pages that people read first.
 func TestPages(t *testing.T) {
