@@ -1,12 +1,13 @@
 // Package rawfile opens raw corpus files, which may be gzip streams or members
-// of zip and tar archives, for
-// reading at any place.
+// of zip and tar archives, for reading at any place.
 //
 // A gzip stream is known by its first two bytes, whatever the file is called.
 // It is expanded into a file of a scratch folder, so that memory stays bounded
 // and its lines and elements can be found again by offset; offsets are those of
-// the expanded bytes. Members are joined and zero padding behind one is ignored. A stream that ends early, fails its checksum or is followed by other
-// data is refused as a whole: it is never half read.
+// the expanded bytes. Members are joined and zero padding behind one is ignored.
+// A stream that ends early, fails its checksum or is followed by other data is
+// refused as a whole: it is never half read. The same holds for the members of
+// archives.
 package rawfile
 
 import (
