@@ -57,6 +57,7 @@ func families() []entry {
 		{"nltk-bleu", "NLTK 3.10.4 corpus_bleu", "method=0..7, order=4, seg=blank|char, reweigh, only", "", newNLTK},
 		{"nltk-gleu", "NLTK 3.10.4 corpus_gleu", "seg=blank|char", "", newGLEU},
 		{"distinct", "Distinct-1 to Distinct-4, n-grams within a text", "seg=blank|char", "no references", newDistinct},
+		{"maxmatch", "nusnlp/m2scorer (commit cb874a7)", "unchanged=2, ignorecase=false, beta=0.5", "references in M2", newMaxMatch},
 		{"accuracy", "scikit-learn 1.9.1", "", "", newAccuracy},
 		{"f1", "scikit-learn 1.9.1; labels=A/B/C: over fixed labels (T5, jiant)", "average=binary|macro|micro|weighted, pos=1, labels", "", newF1},
 		{"matthews", "scikit-learn 1.9.1", "", "", newMatthews},

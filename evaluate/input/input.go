@@ -9,6 +9,7 @@
 //	jsonl    one JSON object a line
 //	tsv      columns separated by tabs: id and text, or named by a first line (only if asked for, or by the name's end)
 //	parquet, arrow
+//	m2       blocks of lines, the first "S source": a block is one reference, its id the number of the block, from 1
 //	lines    one text a line; its id is the number of the line, from 1
 //
 // Every fault is a [pipeline.RefusedError] that names file, line or byte, and
@@ -38,7 +39,7 @@ const (
 )
 
 // Formats are the values of Source.Format; "" tells them by content.
-var Formats = []string{"coco", "json", "jsonl", "tsv", "parquet", "arrow", "lines"}
+var Formats = []string{"coco", "json", "jsonl", "tsv", "parquet", "arrow", "m2", "lines"}
 
 // A Source is one file or stream of texts.
 type Source struct {
@@ -216,7 +217,7 @@ func read(ctx context.Context, src *Source, role Role, set *Set, yield func(reco
 	if set.layout == "" {
 		set.layout = format
 	}
-	byLine := format == "lines"
+	byLine := format == "lines" || format == "m2"
 	if len(set.IDs) > 0 && byLine != set.ByLine {
 		return Place{File: src.Path, Offset: -1}.refuse("", "read as %s, but the first file as %s: line numbers and ids do not mix", format, set.layout)
 	}
@@ -237,6 +238,8 @@ func read(ctx context.Context, src *Source, role Role, set *Set, yield func(reco
 		return readLines(f, src, newObjects(src, format, role).line, check)
 	case "tsv":
 		return readLines(f, src, newColumns(src, format, role).line, check)
+	case "m2":
+		return readBlocks(f, src, check)
 	case "lines":
 		return readLines(f, src, plainLine, check)
 	}
@@ -268,8 +271,11 @@ func (f *file) detect(src *Source) (string, error) {
 			return "coco", nil
 		}
 	}
-	if f.ext == ".tsv" {
+	switch {
+	case f.ext == ".tsv":
 		return "tsv", nil
+	case bytes.HasPrefix(head, []byte("S ")) && (f.ext == ".m2" || bytes.Contains(head, []byte("\nA ")) && bytes.Contains(head, []byte("|||"))):
+		return "m2", nil
 	}
 	return "lines", nil
 }

@@ -97,6 +97,7 @@ func TestLayouts(t *testing.T) {
 		{"lines", "r.txt", []byte("\xef\xbb\xbfa dog\r\n\n[unk] cat"), Source{}, Predictions, "1=a dog;2=;3=[unk] cat;"},
 		{"columns", "r.tsv", []byte("7\ta dog\n8\ta cat\tmore\n"), Source{}, Predictions, "7=a dog;8=a cat;"},
 		{"named columns", "r.tsv", []byte("caption\tn\timage_id\na dog\t1\t7\n"), Source{}, Predictions, "7=a dog;"},
+		{"M2 blocks", "r.m2", []byte("S a b\nA 0 1|||R|||x|||REQUIRED|||-NONE-|||0\n\n\nS c\n"), Source{}, References, "1=S a b\nA 0 1|||R|||x|||REQUIRED|||-NONE-|||0\n;2=S c\n;"},
 		{"gzip", "r.json.gz", zipped(t, "gz", `[{"image_id": 5, "caption": "a"}]`), Source{}, Predictions, "5=a;"},
 		{"zstd of lines, told by content", "r", zipped(t, "zst", "a\nb\n"), Source{}, Predictions, "1=a;2=b;"},
 		{"zstd of columns", "r.tsv.zst", zipped(t, "zst", "1\tb\n"), Source{}, Predictions, "1=b;"},

@@ -60,6 +60,36 @@ func readLines(f *file, src *Source, parse func(line []byte, place Place) (recor
 	return nil
 }
 
+// readBlocks reads blocks of lines between empty lines.
+func readBlocks(f *file, src *Source, yield func(record) error) error {
+	var block []byte
+	var first Place
+	n := int64(0)
+	flush := func() error {
+		if len(block) == 0 {
+			return nil
+		}
+		n++
+		r := record{id: strconv.FormatInt(n, 10), texts: []string{string(block)}, place: first}
+		block = block[:0]
+		return yield(r)
+	}
+	err := readLines(f, src, func(line []byte, place Place) (record, bool, error) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return record{}, false, flush()
+		}
+		if len(block) == 0 {
+			first = place
+		}
+		block = append(append(block, line...), '\n')
+		return record{}, false, nil
+	}, yield)
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
 // plainLine is one text.
 func plainLine(line []byte, place Place) (record, bool, error) {
 	return record{id: strconv.FormatInt(place.Line, 10), texts: []string{string(line)}, place: place}, true, nil
