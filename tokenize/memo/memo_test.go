@@ -1,0 +1,118 @@
+package memo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	m := New(12)
+	long := strings.Repeat("x", MaxKey)
+	words := []string{"a", "b", "ab", "a\x00", "abcdefgh", "abcdefghi", "abcdefgh\x00", "0123456789abcdef", "0123456789abcdefg", long, long[1:]}
+	text := strings.Join(words, " ")
+	at := 0
+	for k, w := range words {
+		ids := []int32{}
+		for n := range k {
+			ids = append(ids, int32(-n*k))
+		}
+		ref, h := m.Find(text, at, at+len(w))
+		if ref != 0 {
+			t.Errorf("%q is there", w)
+		}
+		m.Add(text, at, at+len(w), h, ids, uint64(k)<<60)
+		at += len(w) + 1
+	}
+	for k, w := range words {
+		ref, h := m.Find(w, 0, len(w)) // without bytes behind it
+		if ref == 0 {
+			t.Fatalf("%q is not there", w)
+		}
+		want := []int32{7}
+		for n := range k {
+			want = append(want, int32(-n*k))
+		}
+		if got := m.Append([]int32{7}, ref); !slices.Equal(got, want) || m.Number(ref) != uint64(k)<<60 {
+			t.Errorf("%q: %v, %x, want %v", w, got, m.Number(ref), want)
+		}
+		m.Add(w, 0, len(w), h, []int32{1}, 0) // no effect
+		if again, _ := m.Find(w, 0, len(w)); again != ref {
+			t.Errorf("%q is there twice", w)
+		}
+	}
+	for _, w := range []string{"", long + "x", "c", "abc", "abcdefg"} {
+		if ref, h := m.Find(w, 0, len(w)); ref != 0 {
+			t.Errorf("%q is there", w)
+		} else if len(w) == 0 || len(w) > MaxKey {
+			m.Add(w, 0, len(w), h, nil, 0)
+			if ref, _ := m.Find(w, 0, len(w)); ref != 0 {
+				t.Errorf("%q was added", w)
+			}
+		}
+	}
+}
+
+func TestFull(t *testing.T) {
+	m := New(4)
+	for k := range 1000 {
+		w := fmt.Sprint("word", k)
+		_, h := m.Find(w, 0, len(w))
+		m.Add(w, 0, len(w), h, []int32{int32(k)}, 0)
+	}
+	found := 0
+	for k := range 1000 {
+		w := fmt.Sprint("word", k)
+		if ref, _ := m.Find(w, 0, len(w)); ref != 0 {
+			found++
+			if got := m.Append(nil, ref); !slices.Equal(got, []int32{int32(k)}) {
+				t.Errorf("%s: %v", w, got)
+			}
+		}
+	}
+	if found < 8 || found > 16 {
+		t.Errorf("%d words fit", found)
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	m := New(12)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for k := range 3000 {
+				w := fmt.Sprint(k % 1500)
+				ref, h := m.Find(w, 0, len(w))
+				if ref == 0 {
+					m.Add(w, 0, len(w), h, []int32{int32(k % 1500), 5}, 0)
+				} else if got := m.Append(nil, ref); !slices.Equal(got, []int32{int32(k % 1500), 5}) {
+					t.Errorf("%s: %v", w, got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkFind(b *testing.B) {
+	m := New(16)
+	words := strings.Fields(strings.Repeat("the quick brown fox jumps over an extraordinarily lazy dog, twice. ", 20))
+	text := strings.Join(words, " ")
+	b.SetBytes(int64(len(text)))
+	var ids []int32
+	for b.Loop() {
+		ids = ids[:0]
+		at := 0
+		for _, w := range words {
+			ref, h := m.Find(text, at, at+len(w))
+			if ref == 0 {
+				m.Add(text, at, at+len(w), h, []int32{1}, 0)
+			} else {
+				ids = m.Append(ids, ref)
+			}
+			at += len(w) + 1
+		}
+	}
+}
