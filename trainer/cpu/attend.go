@@ -32,7 +32,8 @@ type attendJob struct {
 	back                             bool
 	inOrder                          bool // a tile of the pool is a head: the batch shares dbias
 	serial                           bool // all heads share dbias
-	wordsKeys, wordsValues, wordsRow int  // scratch: packed keys, packed values, a tile of scores
+	wordsKeys, wordsValues, wordsRow int  // scratch: packed keys, packed values, a tile of scores,
+	wordsGemm                        int  // and what products use
 }
 
 // Floating-point work below which heads are done together.
@@ -95,6 +96,8 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 	j.rows = min(j.rows, max(j.tq, 1))
 	j.wordsKeys, j.wordsValues = gemm.PackedLen(j.dh, j.tk), gemm.PackedLen(j.tk, j.dh)
 	j.wordsRow = j.rows * j.tk
+	forward, back := gemm.Product{K: max(j.dh, j.tk), Packed: true}, gemm.Product{K: j.rows}
+	j.wordsGemm = max(forward.ScratchLen(j.rows, max(j.dh, j.tk)), back.ScratchLen(j.tk, j.dh))
 	return j
 }
 
@@ -189,15 +192,16 @@ func (j *attendJob) head(thread, kb, h, part int) {
 	}
 	tiles := (j.tq + j.rows - 1) / j.rows
 	lo, hi := part*tiles/j.parts*j.rows, min((part+1)*tiles/j.parts*j.rows, j.tq)
-	buf := j.d.local[thread].take(j.wordsKeys + j.wordsValues + j.wordsRow)
+	buf := j.d.local[thread].take(j.wordsKeys + j.wordsValues + j.wordsRow + j.wordsGemm)
 	keys := j.keys(buf[:j.wordsKeys], j.k, kb, h)
 	values := j.values(buf[j.wordsKeys:][:j.wordsValues], j.v, kb, h)
 	s := buf[j.wordsKeys+j.wordsValues:]
+	s, free := s[:j.wordsRow], s[j.wordsRow:]
 	for b := kb * j.group; b < (kb+1)*j.group; b++ {
 		for i := lo; i < hi; i += j.rows {
 			m := min(j.rows, hi-i)
-			if n := j.seen(i + m); n == j.tk || !j.tile(s, keys, values, b, h, i, m, n, false) {
-				j.tile(s, keys, values, b, h, i, m, j.tk, true)
+			if n := j.seen(i + m); n == j.tk || !j.tile(s, keys, values, free, b, h, i, m, n, false) {
+				j.tile(s, keys, values, free, b, h, i, m, j.tk, true)
 			}
 		}
 	}
@@ -217,12 +221,12 @@ const farHidden = -1e6
 
 // tile computes m queries from i on over the first n keys. Unless all is set it
 // gives up, and reports false, if a query sees none of them.
-func (j *attendJob) tile(s, keys, values []float32, b, h, i, m, n int, all bool) bool {
+func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all bool) bool {
 	p := gemm.Product{
 		M: m, N: n, K: j.dh, A: j.q[(b*j.tq+i)*j.dim+h*j.dh:], RowA: j.dim, StepA: 1,
 		B: keys, Packed: true, C: s, LDC: n,
 	}
-	p.Block(0, m, 0, n)
+	p.Block(0, m, 0, n, free)
 	var inv [64]float32
 	for r := range m {
 		row := s[r*n:][:n]
@@ -255,7 +259,7 @@ func (j *attendJob) tile(s, keys, values []float32, b, h, i, m, n int, all bool)
 		B: values, Packed: true, C: j.out[(b*j.tq+i)*j.dim+h*j.dh:], LDC: j.dim,
 	}
 	p.PanelRows = j.tk
-	p.Block(0, m, 0, j.dh)
+	p.Block(0, m, 0, j.dh, free)
 	for r := range m {
 		scaleRow(j.out[(b*j.tq+i+r)*j.dim+h*j.dh:][:j.dh], inv[r])
 	}
@@ -312,7 +316,7 @@ func (j *attendJob) headBack(thread, kb, h int) {
 		}
 		return
 	}
-	buf := j.d.local[thread].take(2*j.wordsKeys + j.wordsValues + 3*j.wordsRow)
+	buf := j.d.local[thread].take(2*j.wordsKeys + j.wordsValues + 3*j.wordsRow + j.wordsGemm)
 	g := gradTile{attendJob: j, kb: kb, head: h}
 	cut := func(n int) []float32 {
 		part := buf[:n]
@@ -322,7 +326,7 @@ func (j *attendJob) headBack(thread, kb, h int) {
 	g.keysT = j.keys(cut(j.wordsKeys), j.k, kb, h)
 	g.valuesT = j.keys(cut(j.wordsKeys), j.v, kb, h)
 	g.keys = j.values(cut(j.wordsValues), j.k, kb, h)
-	g.p, g.dp, g.dropped = cut(j.wordsRow), cut(j.wordsRow), cut(j.wordsRow)
+	g.p, g.dp, g.dropped, g.free = cut(j.wordsRow), cut(j.wordsRow), cut(j.wordsRow), buf
 	for b := kb * j.group; b < (kb+1)*j.group; b++ {
 		for i := 0; i < j.tq; i += j.rows {
 			m := min(j.rows, j.tq-i)
@@ -342,7 +346,7 @@ type gradTile struct {
 	*attendJob
 	kb, head             int
 	keysT, valuesT, keys []float32
-	p, dp, dropped       []float32
+	p, dp, dropped, free []float32
 }
 
 // run does m queries from i on over the first n keys.
@@ -350,9 +354,9 @@ func (g *gradTile) run(b, i, m, n int) {
 	at := (b*g.tq+i)*g.dim + g.head*g.dh
 	kv := g.kb*g.cap*g.dim + g.head*g.dh
 	product := gemm.Product{M: m, N: n, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: g.p, LDC: n}
-	product.Block(0, m, 0, n)
+	product.Block(0, m, 0, n, g.free)
 	product.A, product.B, product.C = g.dout[at:], g.valuesT, g.dp
-	product.Block(0, m, 0, n)
+	product.Block(0, m, 0, n, g.free)
 	dropped := g.p
 	if g.drop.Below != 0 {
 		dropped = g.dropped
@@ -361,14 +365,14 @@ func (g *gradTile) run(b, i, m, n int) {
 		g.row(g.p[r*n:][:n], g.dp[r*n:][:n], dropped[r*n:][:n], b, i+r)
 	}
 	// dv += dropped' dout, before p becomes the scores' gradient in dp.
-	product = gemm.Product{M: n, N: g.dh, K: m, A: dropped, RowA: 1, StepA: n, B: g.dout[at:], LDB: g.dim, C: g.dv[kv:], LDC: g.dim, Load: true}
-	product.Block(0, n, 0, g.dh)
+	product = gemm.Product{M: n, N: g.dh, K: m, A: dropped, RowA: 1, StepA: n, B: g.dout[at:], StepB: g.dim, ColB: 1, C: g.dv[kv:], LDC: g.dim, Load: true}
+	product.Block(0, n, 0, g.dh, g.free)
 	// dk += ds' q, dq = ds k.
 	product.A, product.B, product.C = g.dp, g.q[at:], g.dk[kv:]
-	product.Block(0, n, 0, g.dh)
+	product.Block(0, n, 0, g.dh, g.free)
 	product = gemm.Product{M: m, N: g.dh, K: n, A: g.dp, RowA: n, StepA: 1, B: g.keys, Packed: true, C: g.dq[at:], LDC: g.dim}
 	product.PanelRows = g.tk
-	product.Block(0, m, 0, g.dh)
+	product.Block(0, m, 0, g.dh, g.free)
 }
 
 // row turns a row of products into probabilities p and, in dp, the gradient of

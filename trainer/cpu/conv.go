@@ -51,7 +51,7 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	if j.kh == 1 && j.kw == 1 && j.stride == 1 && j.pad == 0 {
 		m := &d.matmul
 		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, ldc: j.outs, panels: j.panels, half: j.half, e: j.e}
-		m.blocks()
+		m.run()
 		return
 	}
 	most := gemm.MaxRows()
@@ -70,16 +70,18 @@ func (j *convJob) Tile(thread, t int) {
 	k := j.kh * j.kw * j.in
 	m := hi - lo
 	own := j.e.residual != nil && overlap(j.e.residual, j.y)
-	buf := j.d.local[thread].take(m * (k + j.outs))
-	a, c := buf[:m*k], j.y[lo*j.outs:hi*j.outs]
+	p := gemm.Product{M: m, N: j.outs, K: k, RowA: k, StepA: 1, B: j.panels, Packed: true, Half: j.half, LDC: j.outs}
+	need := p.ScratchLen(m, j.outs)
+	buf := j.d.local[thread].take(need + m*(k+j.outs))
+	a, c := buf[need:][:m*k], j.y[lo*j.outs:hi*j.outs]
 	if own {
-		c = buf[m*k:]
+		c = buf[need+m*k:]
 	}
 	for r := range m {
 		j.gather(a[r*k:][:k], lo+r)
 	}
-	p := gemm.Product{M: m, N: j.outs, K: k, A: a, RowA: k, StepA: 1, B: j.panels, Packed: true, Half: j.half, C: c, LDC: j.outs}
-	p.Block(0, m, 0, j.outs)
+	p.A, p.C = a, c
+	p.Block(0, m, 0, j.outs, buf[:need])
 	for r := range m {
 		row, at := c[r*j.outs:][:j.outs], (lo+r)*j.outs
 		j.e.apply(row, at, 0)

@@ -70,10 +70,7 @@ func plan(c, a, b tensor.Tensor, g *op.Gemm) product {
 func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 	p := plan(c, a, b, &g)
 	j := &d.matmul
-	*j = matmulJob{d: d, product: p, a: Floats(a), c: Floats(c), ldb: p.n, ldc: p.n, load: g.Accumulate, e: makeEpilogue(&g.Epilogue, g.Alpha, c)}
-	if p.batch == 0 || p.m == 0 || p.n == 0 {
-		return
-	}
+	*j = matmulJob{d: d, product: p, a: Floats(a), c: Floats(c), ldc: p.n, load: g.Accumulate, e: makeEpilogue(&g.Epilogue, g.Alpha, c)}
 	if g.Accumulate {
 		if !j.e.empty() {
 			panic("cpu: accumulation with an epilogue")
@@ -92,28 +89,13 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 			panic("cpu: matrix was packed for the other transposition")
 		}
 		j.panels, j.half = pk.words, pk.half
-		j.blocks()
-		return
-	}
-	if g.TransB {
-		j.multiply(d.widened(b), 1, p.k)
 	} else {
-		j.multiply(d.widened(b), p.n, 1)
+		j.plain, j.rowB, j.colB = d.widened(b), p.n, 1
+		if g.TransB {
+			j.rowB, j.colB = 1, p.k
+		}
 	}
-}
-
-// multiply runs a product with an unpacked b, whose element (l, n) is at
-// l*row + n*col.
-func (j *matmulJob) multiply(b []float32, row, col int) {
-	if j.m == 0 || j.n == 0 {
-		return
-	}
-	if col == 1 && j.m <= 2*gemm.MaxRows() { // packing would cost more than it saves
-		j.plain, j.ldb = b, row
-		j.blocks()
-		return
-	}
-	j.packAndRun(b, row, col)
+	j.run()
 }
 
 // widened returns a matrix's numbers, in scratch memory if they are not float32.
@@ -169,24 +151,20 @@ type packJob struct {
 	dst, src         []float32
 	dstHalf, srcHalf []uint16 // instead
 	k, n, row, col   int
-	stepDst, stepSrc int
-	panels, group    int // panels of a matrix, and of a tile
-	batch            int
+	panels, group    int // panels in all, and of a tile
 }
 
 func (j *packJob) run(d *Device) {
-	j.batch = max(j.batch, 1)
-	d.pool.Run(j, j.batch*((j.panels+j.group-1)/j.group))
+	d.pool.Run(j, (j.panels+j.group-1)/j.group)
 }
 
 func (j *packJob) Tile(_, i int) {
-	per := (j.panels + j.group - 1) / j.group
-	m, lo := i/per, i%per*j.group
+	lo := i * j.group
 	if j.dstHalf != nil {
 		gemm.PackHalf(j.dstHalf, j.srcHalf, j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
 		return
 	}
-	gemm.Pack(j.dst[m*j.stepDst:], j.src[m*j.stepSrc:], j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
+	gemm.Pack(j.dst, j.src, j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
 }
 
 // A matmulJob is a product cut into blocks of c.
@@ -194,143 +172,103 @@ type matmulJob struct {
 	d *Device
 	product
 	a, c       []float32
-	rowA, colA int
-	ldb, ldc   int
+	rowA, colA int // steps of a along its rows and along k
+	rowB, colB int // steps of b along k and along its columns
+	ldc        int
 	plain      []float32 // b where it lies, or
 	panels     []float32 // b packed, or
 	half       []uint16  // b packed in bfloat16
-	stepPanels int
 	load       bool
 	e          epilogue
-	own        bool // c's blocks are computed apart, because the residual is c
+	own        bool // blocks of c are computed apart, because the residual is c
 
-	col0, cols       int // the columns of this pass
-	batch0, batches  int // the matrices of this pass
-	rowsTile, nTile  int
-	gridRows, gridNs int
+	rows, cols         int // of a block
+	gridRows, gridCols int
 }
 
-// packed b is kept below this many numbers; larger ones are done in passes.
-const packLimit = 4 << 20
-
-// packAndRun packs b, in passes if it is large, and multiplies.
-func (j *matmulJob) packAndRun(b []float32, row, col int) {
-	full := gemm.PackedLen(j.k, j.n)
-	d := j.d
-	if full > packLimit { // columns in passes, one matrix at a time
-		step := max(packLimit/max(j.k, 1)/gemm.Panel, 1) * gemm.Panel
-		for i := range j.batch {
-			for at := 0; at < j.n; at += step {
-				cols := min(step, j.n-at)
-				buf := d.panelScratch.take(gemm.PackedLen(j.k, cols))
-				d.packJob = packJob{dst: buf, src: b[i*j.stepB+at*col:], k: j.k, n: cols, row: row, col: col, panels: panels(cols), group: 4}
-				d.packJob.run(d)
-				j.panels, j.col0, j.cols, j.batch0, j.batches = buf, at, cols, i, 1
-				j.pass()
-			}
-		}
+// run multiplies.
+func (j *matmulJob) run() {
+	if j.batch == 0 || j.m == 0 || j.n == 0 {
 		return
 	}
-	matrices, step := j.batch, full
-	if j.stepB == 0 {
-		matrices, step = 1, 0
-	}
-	most := max(packLimit/max(full, 1), 1)
-	for i := 0; i < matrices; i += most {
-		n := min(most, matrices-i)
-		buf := d.panelScratch.take(n * full)
-		d.packJob = packJob{dst: buf, src: b[i*j.stepB:], k: j.k, n: j.n, row: row, col: col, stepDst: full, stepSrc: j.stepB, panels: panels(j.n), group: 4, batch: n}
-		d.packJob.run(d)
-		j.panels, j.stepPanels, j.cols, j.batch0, j.batches = buf, step, j.n, i, n
-		if j.stepB == 0 {
-			j.batches = j.batch
-		}
-		j.pass()
-	}
-}
-
-// blocks multiplies in one pass.
-func (j *matmulJob) blocks() {
-	j.cols, j.batches = j.n, j.batch
-	j.pass()
-}
-
-// pass runs the blocks of a pass.
-func (j *matmulJob) pass() {
 	j.own = j.e.residual != nil && overlap(j.e.residual, j.c)
 	j.cut()
-	j.d.pool.Run(j, j.batches*j.gridRows*j.gridNs)
+	j.d.pool.Run(j, j.batch*j.gridRows*j.gridCols)
 }
 
-// cut chooses the block size: small enough for the second-level cache and for
-// an even share of the threads, large enough to be worth a call.
+// Blocks are at most so large, that what is packed for them is used often and
+// stays in the second-level cache, and no smaller than so much work, that they
+// are worth a turn of a thread.
+const (
+	blockRows = 1024
+	blockCols = 256
+	blockWork = 1 << 18
+)
+
+// cut chooses the size of blocks.
 func (j *matmulJob) cut() {
 	most := gemm.MaxRows()
 	even := func(n, size, unit int) int { // equal blocks, multiples of unit
 		parts := (n + size - 1) / size
 		return ((n+parts-1)/parts + unit - 1) / unit * unit
 	}
-	rows, cols := even(j.m, 336, most), even(j.cols, 512, gemm.Panel)
-	threads := j.d.pool.Threads()
-	for threads > 1 {
-		grid := j.batches * ((j.m + rows - 1) / rows) * ((j.cols + cols - 1) / cols)
-		if grid >= 4*threads || rows*cols*j.k < 1<<18 {
+	grid := func(n, size int) int { return (n + size - 1) / size }
+	rows, cols := even(j.m, blockRows, most), even(j.n, blockCols, gemm.Panel)
+	for threads := j.d.pool.Threads(); threads > 1; {
+		if j.batch*grid(j.m, rows)*grid(j.n, cols) >= 4*threads || rows*cols*j.k < blockWork {
 			break
 		}
 		switch {
 		case cols > 4*gemm.Panel && cols >= rows:
-			cols = even(j.cols, cols/2, gemm.Panel)
+			cols = even(j.n, cols/2, gemm.Panel)
 		case rows > 2*most:
 			rows = even(j.m, rows/2, most)
 		case cols > gemm.Panel:
-			cols = even(j.cols, cols/2, gemm.Panel)
+			cols = even(j.n, cols/2, gemm.Panel)
 		default:
-			rows = max(rows, 1)
 			threads = 1
 		}
 	}
-	j.rowsTile, j.nTile = rows, cols
-	j.gridRows, j.gridNs = (j.m+rows-1)/rows, (j.cols+cols-1)/cols
+	j.rows, j.cols, j.gridRows, j.gridCols = rows, cols, grid(j.m, rows), grid(j.n, cols)
 }
 
 // Tile computes one block.
 func (j *matmulJob) Tile(thread, t int) {
-	per := j.gridRows * j.gridNs
-	batch := j.batch0 + t/per
-	i0, n0 := t%per/j.gridNs*j.rowsTile, t%j.gridNs*j.nTile
-	i1, n1 := min(i0+j.rowsTile, j.m), min(n0+j.nTile, j.cols)
+	per := j.gridRows * j.gridCols
+	batch := t / per
+	i0, n0 := t%per/j.gridCols*j.rows, t%j.gridCols*j.cols
+	i1, n1 := min(i0+j.rows, j.m), min(n0+j.cols, j.n)
 	p := gemm.Product{
-		M: j.m, N: j.cols, K: j.k,
+		M: j.m, N: j.n, K: j.k,
 		A: j.a[batch*j.stepA:], RowA: j.rowA, StepA: j.colA,
-		C: j.c[batch*j.stepC+j.col0:], LDC: j.ldc, Load: j.load,
+		B: j.panels, Packed: j.panels != nil, Half: j.half,
+		C: j.c[batch*j.stepC:], LDC: j.ldc, Load: j.load,
 	}
-	if j.half != nil {
-		p.Half = j.half
-	} else if j.panels != nil {
-		p.B, p.Packed = j.panels[(batch-j.batch0)*j.stepPanels:], true
-	} else {
-		p.B, p.LDB = j.plain[batch*j.stepB:], j.ldb
+	if j.plain != nil {
+		p.B, p.Packed, p.StepB, p.ColB = j.plain[batch*j.stepB:], false, j.rowB, j.colB
 	}
+	need := p.ScratchLen(i1-i0, n1-n0)
 	if j.own { // rows i0 to i1 of a c of their own
-		buf := j.d.local[thread].take((i1 - i0) * j.cols)
-		p.A = p.A[i0*p.RowA:]
-		p.M, p.C, p.LDC = i1-i0, buf, j.cols
-		p.Block(0, i1-i0, n0, n1)
+		buf := j.d.local[thread].take(need + (i1-i0)*j.n)
+		own := buf[need:]
+		p.A = p.A[min(i0*p.RowA, len(p.A)):]
+		p.M, p.C, p.LDC = i1-i0, own, j.n
+		p.Block(0, i1-i0, n0, n1, buf[:need])
 		for i := i0; i < i1; i++ {
-			at := batch*j.stepC + i*j.ldc + j.col0
-			row := buf[(i-i0)*j.cols:][n0:n1]
-			j.e.apply(row, at+n0, j.col0+n0)
+			at := batch*j.stepC + i*j.ldc
+			row := own[(i-i0)*j.n:][n0:n1]
+			j.e.apply(row, at+n0, n0)
 			copy(j.c[at+n0:], row)
 		}
 		return
 	}
-	p.Block(i0, i1, n0, n1)
+	p.Block(i0, i1, n0, n1, j.d.local[thread].take(need))
 	if j.e.nothing() {
 		return
 	}
 	for i := i0; i < i1; i++ {
-		at := batch*j.stepC + i*j.ldc + j.col0
-		j.e.apply(j.c[at+n0:at+n1], at+n0, j.col0+n0)
+		at := batch*j.stepC + i*j.ldc
+		j.e.apply(j.c[at+n0:at+n1], at+n0, n0)
 	}
 }
 

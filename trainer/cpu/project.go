@@ -93,7 +93,8 @@ func (j *projectJob) part() {
 	if j.bias != nil {
 		m.e.bias = j.bias[j.v0:j.v1]
 	}
-	m.multiply(j.w[j.v0*j.colW:], j.rowW, j.colW)
+	m.plain, m.rowB, m.colB = j.w[j.v0*j.colW:], j.rowW, j.colW
+	m.run()
 	d.pool.Run(j, (rows+rowsTile-1)/rowsTile)
 }
 
@@ -184,18 +185,21 @@ func (j *projectJob) partBack() {
 	if j.dx != nil {
 		*m = matmulJob{d: d, product: product{batch: 1, m: rows, n: j.n, k: classes}, a: j.logits, rowA: classes, colA: 1, c: j.dx[j.r0*j.n:], ldc: j.n, load: j.v0 > 0}
 		m.e.alpha = 1
-		m.multiply(j.w[j.v0*j.colW:], j.colW, j.rowW)
+		m.plain, m.rowB, m.colB = j.w[j.v0*j.colW:], j.colW, j.rowW
+		m.run()
 	}
 	switch {
 	case j.dw == nil:
 	case j.trans:
 		*m = matmulJob{d: d, product: product{batch: 1, m: classes, n: j.n, k: rows}, a: j.logits, rowA: 1, colA: classes, c: j.dw[j.v0*j.n:], ldc: j.n, load: true}
 		m.e.alpha = 1
-		m.multiply(j.x[j.r0*j.n:], j.n, 1)
+		m.plain, m.rowB, m.colB = j.x[j.r0*j.n:], j.n, 1
+		m.run()
 	default:
 		*m = matmulJob{d: d, product: product{batch: 1, m: j.n, n: classes, k: rows}, a: j.x[j.r0*j.n:], rowA: 1, colA: j.n, c: j.dw[j.v0:], ldc: j.v, load: true}
 		m.e.alpha = 1
-		m.multiply(j.logits, classes, 1)
+		m.plain, m.rowB, m.colB = j.logits, classes, 1
+		m.run()
 	}
 	if j.dbias != nil {
 		d.column = columnJob{x: j.logits, out: j.dbias[j.v0:j.v1], rows: rows}

@@ -6,10 +6,15 @@
 // the block, the packing and the instruction set; without FMA (the portable
 // class) it is one chain of multiplications and additions.
 //
-// b is best packed: columns in panels of [Panel], each panel k rows of Panel
-// numbers, the last padded with zeros. The inner loops take any strides, so a
-// and b may also be used where they lie. Functions only read and write what
-// their operands name; they keep nothing and may run at the same time.
+// Inside a block, [depth] steps of k are done for everything before the next
+// are begun. For these b is laid out in panels of [Panel] columns, so that the
+// inner loops read it from consecutive addresses that stay in the first two
+// levels of the cache; a is read where it lies, as packing it has never paid. A
+// frozen b is laid out once, by [Pack], for all blocks. It may be packed in
+// bfloat16: its numbers are widened as they are read, so that the result is
+// that of the float32 product with the same numbers, bit for bit, at half the
+// memory. Functions only read and write what their operands name; they keep
+// nothing and may run at the same time.
 package gemm
 
 import (
@@ -18,12 +23,18 @@ import (
 	"espalier/trainer/kernel/cpuinfo"
 )
 
-// Panel is the number of columns in a panel of packed b.
+// Panel is the number of columns in a panel of packed b: k rows of Panel
+// numbers, the last panel padded with zeros.
 const Panel = 32
 
-// depth is the number of steps of k that are done for a whole block before the
-// next are begun, so that a panel of b stays in the first-level cache.
-const depth = 256
+const (
+	// depth is the number of steps of k that are done for a whole block before
+	// the next are begun: a panel of b then takes 32 KiB.
+	depth = 256
+	// height is the number of rows whose part of a stays in the second-level
+	// cache while panels of b pass by.
+	height = 336
+)
 
 // PackedLen is the length of a packed k by n matrix.
 func PackedLen(k, n int) int { return (n + Panel - 1) / Panel * Panel * k }
@@ -35,16 +46,30 @@ type Product struct {
 	RowA    int // from a row of a to the next
 	StepA   int // from a step of k to the next
 	B       []float32
+	StepB   int // plain b: from a step of k to the next
+	ColB    int // plain b: from a column to the next
 	Packed  bool
 	Half    []uint16 // packed b in bfloat16, instead of B
 	// PanelRows is the number of rows that b was packed with, if more than K:
 	// then only the first K are used.
 	PanelRows int
-	LDB       int // plain b: from a step of k to the next
 	C         []float32
 	LDC       int
 	Load      bool // start from c, not from zero
 }
+
+// ScratchLen is how many numbers of scratch memory blocks of so many rows and
+// columns use.
+func (p *Product) ScratchLen(rows, cols int) int {
+	if p.Packed || p.Half != nil || p.plain(rows) {
+		return 0
+	}
+	return PackedLen(min(p.K, depth), cols)
+}
+
+// plain reports whether a block of so many rows uses b where it lies, because
+// packing would cost more than it saves.
+func (p *Product) plain(rows int) bool { return p.ColB == 1 && rows <= 2*MaxRows() }
 
 // MaxRows returns how many rows of c the inner loop takes at once. More than 8
 // would fit the registers of AVX-512, but rows of a that lie a multiple of 4096
@@ -60,8 +85,9 @@ func MaxRows() int {
 }
 
 // Block computes rows i0 to i1 and columns j0 to j1 of c; j0 is a multiple of
-// Panel, and so is j1 unless it is N.
-func (p *Product) Block(i0, i1, j0, j1 int) {
+// Panel, and so is j1 unless it is N. Scratch holds ScratchLen numbers of
+// the thread's own.
+func (p *Product) Block(i0, i1, j0, j1 int, scratch []float32) {
 	if i0 >= i1 || j0 >= j1 {
 		return
 	}
@@ -69,17 +95,32 @@ func (p *Product) Block(i0, i1, j0, j1 int) {
 		panic("gemm: block outside the product")
 	}
 	p.check()
-	rows, most := i1-i0, MaxRows()
-	tiles := (rows + most - 1) / most
-	step := depth
-	if tiles == 1 {
-		step = max(p.K, 1)
+	rows := i1 - i0
+	frozen := p.Packed || p.Half != nil
+	plain := !frozen && p.plain(rows)
+	s := slice{Product: p, b: p.B, stepB: Panel}
+	steps := depth
+	if (frozen || plain) && rows <= MaxRows() {
+		steps = max(p.K, 1) // b is read once: c may as well stay in registers
 	}
-	for l := 0; l == 0 || l < p.K; l += step {
-		d := min(step, p.K-l)
-		load := p.Load || l > 0
-		for j := j0; j < j1; {
-			j += p.strip(i0, rows, tiles, j, j1, l, d, load)
+	for l := 0; l == 0 || l < p.K; l += steps {
+		s.l, s.d, s.load = l, min(steps, p.K-l), p.Load || l > 0
+		switch {
+		case frozen:
+			s.nextB = max(p.K, p.PanelRows) * Panel
+			s.atB = j0/Panel*s.nextB + l*Panel
+		case plain:
+			s.atB, s.stepB, s.nextB = l*p.StepB+j0, p.StepB, Panel
+		case s.d > 0:
+			s.b, s.atB, s.nextB = scratch, 0, s.d*Panel
+			Pack(s.b, p.B[l*p.StepB+j0*p.ColB:], p.StepB, p.ColB, s.d, j1-j0, 0, (j1-j0+Panel-1)/Panel)
+		}
+		for i := i0; i < i1; i += height {
+			s.i, s.rows = i, min(height, i1-i)
+			s.tiles = (s.rows + MaxRows() - 1) / MaxRows()
+			for j := j0; j < j1; {
+				j += s.strip(j, j0, j1)
+			}
 		}
 	}
 }
@@ -90,70 +131,74 @@ func (p *Product) check() {
 		return
 	}
 	_ = p.A[(p.M-1)*p.RowA+(p.K-1)*p.StepA]
-	switch n := PackedLen(p.panelRows(), p.N); {
+	switch n := PackedLen(max(p.K, p.PanelRows), p.N); {
 	case p.Half != nil:
 		_ = p.Half[n-1]
 	case p.Packed:
 		_ = p.B[n-1]
 	default:
-		_ = p.B[(p.K-1)*p.LDB+p.N-1]
+		_ = p.B[(p.K-1)*p.StepB+(p.N-1)*p.ColB]
 	}
 }
 
-func (p *Product) panelRows() int { return max(p.K, p.PanelRows) }
+// A slice is d steps of k, from l on, of some rows of a block.
+type slice struct {
+	*Product
+	i, rows, tiles    int // rows from i on, cut into tiles
+	l, d              int
+	load              bool
+	b                 []float32 // unless Half
+	atB, stepB, nextB int       // nextB: from a panel to the next
+}
 
 // strip computes one panel of columns from j on, or several where rows are few,
 // and returns how many columns.
-func (p *Product) strip(i, rows, tiles, j, j1, l, d int, load bool) int {
+func (s *slice) strip(j, j0, j1 int) int {
 	cols := min(Panel, j1-j)
-	at, ldb, next := l*p.LDB+j, p.LDB, Panel
-	if p.Packed || p.Half != nil {
-		k := p.panelRows()
-		at, ldb, next = j/Panel*k*Panel+l*Panel, Panel, k*Panel
-	}
-	if wide := wideColumns(rows); wide > Panel && j1-j >= wide {
+	if wide := wideColumns(s.rows); wide > Panel && j1-j >= wide {
 		cols = wide
 	}
+	a, b, c := s.i*s.RowA+s.l*s.StepA, s.atB+(j-j0)/Panel*s.nextB, s.i*s.LDC+j
 	// Rows are shared out evenly: the first tiles have one more.
-	least, more := rows/tiles, rows%tiles
+	least, more := s.rows/s.tiles, s.rows%s.tiles
 	if more > 0 {
-		p.tile(least+1, more, i, j, cols, l, d, at, ldb, next, load)
-		i += more * (least + 1)
+		s.tile(least+1, more, cols, a, b, c)
+		a, c = a+more*(least+1)*s.RowA, c+more*(least+1)*s.LDC
 	}
-	p.tile(least, tiles-more, i, j, cols, l, d, at, ldb, next, load)
+	s.tile(least, s.tiles-more, cols, a, b, c)
 	return cols
 }
 
 // tileGeneric is the plain twin of the inner loops: tiles of mr rows, cols
-// columns up to Panel, d steps of k.
-func (p *Product) tileGeneric(mr, tiles, i, j, cols, l, d, at, ldb int, load bool) {
-	for r := i; r < i+mr*tiles; r++ {
+// columns up to Panel, from elements a, b and c of the operands on.
+func (s *slice) tileGeneric(mr, tiles, cols, a, b, c int) {
+	for r := range mr * tiles {
 		var acc [Panel]float32
-		c := p.C[r*p.LDC+j:][:cols]
-		if load {
-			copy(acc[:], c)
+		out := s.C[c+r*s.LDC:][:cols]
+		if s.load {
+			copy(acc[:], out)
 		}
-		for s := range d {
-			x := p.A[r*p.RowA+(l+s)*p.StepA]
-			if p.Half != nil {
-				for q, y := range p.Half[at+s*ldb:][:cols] {
+		for l := range s.d {
+			x := s.A[a+r*s.RowA+l*s.StepA]
+			if s.Half != nil {
+				for q, y := range s.Half[b+l*s.stepB:][:cols] {
 					acc[q] += float32(x * widen(y))
 				}
 				continue
 			}
-			b := p.B[at+s*ldb:][:cols]
-			if len(b) == Panel {
-				w := (*[Panel]float32)(b)
+			row := s.b[b+l*s.stepB:][:cols]
+			if len(row) == Panel {
+				w := (*[Panel]float32)(row)
 				for q := range w {
 					acc[q] += float32(x * w[q])
 				}
 				continue
 			}
-			for q, y := range b {
+			for q, y := range row {
 				acc[q] += float32(x * y)
 			}
 		}
-		copy(c, acc[:])
+		copy(out, acc[:])
 	}
 }
 

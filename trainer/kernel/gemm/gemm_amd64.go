@@ -39,52 +39,51 @@ func wideColumns(rows int) int {
 	return Panel
 }
 
-func (p *Product) tile(mr, tiles, i, j, cols, l, d, at, ldb, next int, load bool) {
+func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 	if !cpuinfo.AVX2 {
-		p.tileGeneric(mr, tiles, i, j, cols, l, d, at, ldb, load)
+		s.tileGeneric(mr, tiles, cols, a, b, c)
 		return
 	}
 	size := 4
-	if p.Half != nil {
+	if s.Half != nil {
 		size = 2
 	}
-	c := call{
-		k: d, tiles: tiles,
-		rs: 4 * p.RowA, cs: 4 * p.StepA,
-		ldb: size * ldb, ldc: 4 * p.LDC, step: size * next,
-		c:    &p.C[i*p.LDC+j],
+	q := call{
+		k: s.d, tiles: tiles,
+		rs: 4 * s.RowA, cs: 4 * s.StepA,
+		ldb: size * s.stepB, ldc: 4 * s.LDC, step: size * s.nextB,
+		c:    &s.C[c],
 		mask: ^uint32(0),
 	}
-	if d > 0 {
-		c.a = &p.A[i*p.RowA+l*p.StepA]
-		if p.Half != nil {
-			c.b = unsafe.Pointer(&p.Half[at])
-		} else {
-			c.b = unsafe.Pointer(&p.B[at])
-		}
-	}
-	if load {
-		c.load = 1
-	}
-	switch {
-	case d == 0:
-	case tiles == 1: // b is read once: stay ahead of it
-		c.ahead, c.stride = uintptr(c.b)+streamAhead, size*ldb
-	case next > Panel && at+next+d*ldb <= len(p.B)+len(p.Half): // the next panel
-		c.ahead, c.stride = uintptr(c.b)+uintptr(size*next), size*ldb
-	default:
-		c.ahead = uintptr(c.b)
+	if s.load {
+		q.load = 1
 	}
 	if cols < Panel {
-		c.mask = 1<<cols - 1
+		q.mask = 1<<cols - 1
 	}
-	half := p.Half != nil
+	if s.d > 0 {
+		q.a = &s.A[a]
+		if s.Half != nil {
+			q.b = unsafe.Pointer(&s.Half[b])
+		} else {
+			q.b = unsafe.Pointer(&s.b[b])
+		}
+		switch {
+		case s.tiles == 1: // b is read once: stay ahead of it
+			q.ahead, q.stride = uintptr(q.b)+streamAhead, q.ldb
+		case s.nextB > Panel && b+s.nextB+s.d*s.stepB <= len(s.b)+len(s.Half): // the next panel
+			q.ahead, q.stride = uintptr(q.b)+uintptr(q.step), q.ldb
+		default:
+			q.ahead = uintptr(q.b)
+		}
+	}
+	half := s.Half != nil
 	if cpuinfo.AVX512 {
-		c.run(mr, cols, 512, half)
+		q.run(mr, cols, 512, half)
 		return
 	}
 	if mr <= 3 && cols == Panel {
-		c.run(mr, Panel, 256, half)
+		q.run(mr, Panel, 256, half)
 		return
 	}
 	for done := 0; done < cols; {
@@ -92,13 +91,13 @@ func (p *Product) tile(mr, tiles, i, j, cols, l, d, at, ldb, next int, load bool
 		if cols-done < 16 {
 			width = 8
 		}
-		c.run(mr, width, 256, half)
+		q.run(mr, width, 256, half)
 		done += width
-		c.mask >>= width
+		q.mask >>= width
 		if done < cols {
-			c.c = (*float32)(unsafe.Add(unsafe.Pointer(c.c), 4*width))
-			if d > 0 {
-				c.b = unsafe.Add(c.b, size*width)
+			q.c = (*float32)(unsafe.Add(unsafe.Pointer(q.c), 4*width))
+			if s.d > 0 {
+				q.b = unsafe.Add(q.b, size*width)
 			}
 		}
 	}

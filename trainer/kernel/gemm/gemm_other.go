@@ -2,11 +2,9 @@
 
 package gemm
 
-func wideColumns(rows int) int { return Panel }
+func wideColumns(int) int { return Panel }
 
-func (p *Product) tile(mr, tiles, i, j, cols, l, d, at, ldb, next int, load bool) {
-	p.tileGeneric(mr, tiles, i, j, cols, l, d, at, ldb, load)
-}
+func (s *slice) tile(mr, tiles, cols, a, b, c int) { s.tileGeneric(mr, tiles, cols, a, b, c) }
 
 func packPanel(dst, b []float32, at, step, col, k, cols int) {
 	packPanelGeneric(dst, b, at, step, col, k, cols)

@@ -72,19 +72,30 @@ func TestBlock(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
 		for m := 1; m <= 30; m++ {
 			for _, n := range []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 127, 128, 129, 200} {
-				bits := r.IntN(8)
-				testBlock(t, r, m, n, r.IntN(4), bits&1 != 0, bits&2 != 0, bits&4 != 0)
-				testBlock(t, r, m, n, 5+r.IntN(40), bits&2 != 0, bits&4 != 0, bits&1 != 0)
+				testBlock(t, r, m, n, r.IntN(4), layout(r.IntN(32)))
+				testBlock(t, r, m, n, 5+r.IntN(40), layout(r.IntN(32)))
 			}
-			for bits := range 8 {
-				testBlock(t, r, m, 1+r.IntN(70), 5+r.IntN(20), bits&1 != 0, bits&2 != 0, bits&4 != 0)
+			for l := range layout(32) {
+				testBlock(t, r, m, 1+r.IntN(70), 5+r.IntN(20), l)
 			}
 		}
-		for bits := range 8 { // two depths
-			testBlock(t, r, 29+bits, 77, depth+9, bits&1 != 0, bits&2 != 0, bits&4 != 0)
+		for l := range layout(32) {
+			testBlock(t, r, 29+int(l)%8, 77, depth+9, l) // two depths
+			testBlock(t, r, height+21, 10, 7, l)         // two heights
 		}
 	})
 }
+
+// A layout is how operands lie and whether c is added to.
+type layout int
+
+const (
+	transA layout = 1 << iota
+	transB
+	packed
+	load
+	tight // no padding between rows
+)
 
 func TestPack(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
@@ -120,18 +131,25 @@ func TestPack(t *testing.T) {
 	})
 }
 
-func testBlock(t *testing.T, r *rand.Rand, m, n, k int, transA, packed, load bool) {
+func testBlock(t *testing.T, r *rand.Rand, m, n, k int, how layout) {
 	t.Helper()
-	p := &Product{M: m, N: n, K: k, RowA: k + 3, StepA: 1, Packed: packed, LDB: n + 2, LDC: n + 1, Load: load}
-	if transA {
-		p.RowA, p.StepA = 1, m+2
+	pad := 3
+	if how&tight != 0 {
+		pad = 0
+	}
+	p := &Product{M: m, N: n, K: k, RowA: k + pad, StepA: 1, Packed: how&packed != 0, StepB: n + pad, ColB: 1, LDC: n + 1, Load: how&load != 0}
+	if how&transA != 0 {
+		p.RowA, p.StepA = 1, m+pad
+	}
+	if how&transB != 0 {
+		p.StepB, p.ColB = 1, k+pad
 	}
 	p.A = randn(r, max(0, (m-1)*p.RowA+(k-1)*p.StepA+1))
-	plain := randn(r, max(0, (k-1)*p.LDB+n))
+	plain := randn(r, max(0, (k-1)*p.StepB+(n-1)*p.ColB+1))
 	p.B = plain
-	if packed {
+	if p.Packed {
 		p.B = make([]float32, PackedLen(k, n))
-		Pack(p.B, plain, p.LDB, 1, k, n, 0, (n+Panel-1)/Panel)
+		Pack(p.B, plain, p.StepB, p.ColB, k, n, 0, (n+Panel-1)/Panel)
 	}
 	front := 1 + r.IntN(16)
 	all, c := guarded((m-1)*p.LDC+n, front)
@@ -143,19 +161,20 @@ func testBlock(t *testing.T, r *rand.Rand, m, n, k int, transA, packed, load boo
 	exact := make([]float64, m*n)
 	for i := range m {
 		for j := range n {
-			want[i*n+j] = chain(p, i, j, plain, p.LDB, 1)
-			if load {
+			want[i*n+j] = chain(p, i, j, plain, p.StepB, p.ColB)
+			if p.Load {
 				exact[i*n+j] = float64(c[i*p.LDC+j])
 			}
 			for l := range k {
-				exact[i*n+j] += float64(p.A[i*p.RowA+l*p.StepA]) * float64(plain[l*p.LDB+j])
+				exact[i*n+j] += float64(p.A[i*p.RowA+l*p.StepA]) * float64(plain[l*p.StepB+j*p.ColB])
 			}
 		}
 	}
-	name := fmt.Sprintf("m=%d n=%d k=%d transA=%v packed=%v load=%v", m, n, k, transA, packed, load)
+	name := fmt.Sprintf("m=%d n=%d k=%d layout=%05b", m, n, k, how)
+	scratch := make([]float32, p.ScratchLen(m, n))
 	cut, border := m/3, n/2/Panel*Panel // four blocks
 	for _, b := range [][4]int{{0, cut, 0, border}, {cut, m, 0, border}, {0, cut, border, n}, {cut, m, border, n}} {
-		p.Block(b[0], b[1], b[2], b[3])
+		p.Block(b[0], b[1], b[2], b[3], scratch)
 	}
 	for i := range m {
 		for j := range n {
@@ -191,12 +210,12 @@ func TestHalf(t *testing.T) {
 				}
 				p := &Product{M: m, N: n, K: k, A: randn(r, m*k), RowA: k, StepA: 1, Packed: true, B: make([]float32, PackedLen(k, n)), C: make([]float32, m*n), LDC: n}
 				Pack(p.B, full, n, 1, k, n, 0, (n+Panel-1)/Panel)
-				p.Block(0, m, 0, n)
+				p.Block(0, m, 0, n, make([]float32, p.ScratchLen(m, n)))
 				all, c := guarded(m*n, 3)
 				q := *p
 				q.Half, q.B, q.Packed, q.C = make([]uint16, PackedLen(k, n)), nil, false, c
 				PackHalf(q.Half, half, n, 1, k, n, 0, (n+Panel-1)/Panel)
-				q.Block(0, m, 0, n)
+				q.Block(0, m, 0, n, nil)
 				for i, w := range p.C {
 					if math.Float32bits(c[i]) != math.Float32bits(w) {
 						t.Fatalf("m=%d n=%d k=%d: element %d is %g, want %g", m, n, k, i, c[i], w)
@@ -220,9 +239,10 @@ func BenchmarkBlock(b *testing.B) {
 					defer cpuinfo.Limit(l)()
 					m, n, k := s[0], s[1], s[2]
 					r := rand.New(rand.NewPCG(1, 1))
-					p := &Product{M: m, N: n, K: k, A: randn(r, m*k), RowA: k, StepA: 1, B: randn(r, PackedLen(k, n)), Packed: packed, LDB: n, C: randn(r, m*n), LDC: n}
+					p := &Product{M: m, N: n, K: k, A: randn(r, m*k), RowA: k, StepA: 1, B: randn(r, PackedLen(k, n)), Packed: packed, StepB: n, ColB: 1, C: randn(r, m*n), LDC: n}
+					scratch := make([]float32, p.ScratchLen(m, n))
 					for b.Loop() {
-						p.Block(0, m, 0, n)
+						p.Block(0, m, 0, n, scratch)
 					}
 					b.ReportMetric(float64(2*m*n*k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 				})
