@@ -61,7 +61,7 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 	for _, m := range ancestors {
 		byKey[m.Key] = m
 	}
-	p := &page{Title: r.Title, Remarks: r.Remarks, Metric: r.Metric, Chain: chain(ancestors)}
+	p := &page{Title: r.Title, Remarks: append(slices.Clone(r.Remarks), untrained(ancestors)...), Metric: r.Metric, Chain: chain(ancestors)}
 	names := r.scoreInputs(t)
 	if len(names) == 0 {
 		return nil, errors.New("evaluate/report: no inputs with scores")
@@ -99,6 +99,17 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 		}
 	}
 	return p, r.captions(ctx, t, p)
+}
+
+// untrained says which image features come from a network that was never
+// trained.
+func untrained(ms []*store.Manifest) (remarks []string) {
+	for _, m := range ms {
+		if net := m.Notes["network"]; strings.HasPrefix(net, "random ") {
+			remarks = append(remarks, "The image features come from an untrained network that stands in for CLIP: "+net+".")
+		}
+	}
+	return remarks
 }
 
 // readSet reads one input of scores.
@@ -177,6 +188,7 @@ func (r *Report) verdict(p *page) []string {
 
 // label is how a metric is written for people.
 func label(metric string) string {
+	metric, _, _ = strings.Cut(metric, "/") // a version, as in cider/1
 	switch {
 	case metric == "cider":
 		return "CIDEr"

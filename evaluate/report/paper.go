@@ -59,6 +59,7 @@ func paperNames() string { return strings.Join(slices.Sorted(maps.Keys(published
 // comparison puts the main scores beside a published table.
 func comparison(name string, main *set) *paper {
 	p := *published[name]
+	p.Source = fmt.Sprintf("The row of this report is of %d examples, the others of the split's 5,000 images: they compare only if these are the same. ", main.N) + p.Source
 	for _, m := range p.Metrics {
 		cell := ""
 		if row, ok := main.Rows[m]; ok {
