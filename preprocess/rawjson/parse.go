@@ -217,6 +217,20 @@ func (p *Parser) Skip() {
 	p.comma = true
 }
 
+// Raw reads the next value, whatever it is, as strictly as the rest, and returns
+// it as it stands in the caller's bytes.
+func (p *Parser) Raw() []byte {
+	if p.err != nil {
+		return nil
+	}
+	p.blank()
+	from := p.i
+	if p.Skip(); p.err != nil {
+		return nil
+	}
+	return p.b[from:p.i]
+}
+
 // skipNested reads an array or object without recursion.
 func (p *Parser) skipNested() {
 	nest := p.nest[:0]

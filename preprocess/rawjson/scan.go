@@ -18,8 +18,10 @@ type Field struct {
 // An Element is one element of an array of the document.
 type Element struct {
 	Array  string // the array's name; "" if it is the document itself
+	Name   []byte // between the quotes, as it stands, if it is a member of the document
 	Index  int64  // from 0
-	Offset int64  // of the first byte
+	From   int64  // offset of its first byte, that of the name if it has one
+	Offset int64  // of the value's first byte
 	Bytes  []byte
 	// Fields are the members of an object in their order, as far as its
 	// structure is sound: enough for keys and joins, no proof of validity.
@@ -58,6 +60,9 @@ type Scanner struct {
 	section bool
 	want    []string // arrays whose elements are handed out
 	seen    []string // names of members so far
+	named   bool     // elements are the members of the document
+	name    []byte   // of the element, if named
+	keep    map[string][]byte
 	state   state
 	quiet   bool // inside an array that is not wanted
 	el      Element
@@ -88,6 +93,32 @@ func NewSection(r io.ReaderAt, from, to int64, array string, index int64) *Scann
 	s.el = Element{Array: array, Index: index - 1}
 	return s
 }
+
+// NewMembers scans a document of size bytes that is an object: its members are
+// the elements.
+func NewMembers(r io.ReaderAt, size int64) *Scanner {
+	return &Scanner{r: r, end: size, named: true, window: window}
+}
+
+// NewMemberSection scans members that lie between two offsets, from the first
+// byte of a name to the last byte of a value.
+func NewMemberSection(r io.ReaderAt, from, to, index int64) *Scanner {
+	s := NewSection(r, from, to, "", index)
+	s.named = true
+	return s
+}
+
+// Keep makes the scanner keep the values of the outermost object's members of
+// these names, if they are no arrays. It must be called before Next.
+func (s *Scanner) Keep(names ...string) {
+	s.keep = map[string][]byte{}
+	for _, name := range names {
+		s.keep[name] = nil
+	}
+}
+
+// Kept returns a kept value, undecoded, nil if none was met so far.
+func (s *Scanner) Kept(name string) []byte { return s.keep[name] }
 
 // Err returns the error that ended the scan: a [*DocumentError] or an error of
 // the reader. It is nil at the document's proper end.
@@ -178,6 +209,12 @@ func (s *Scanner) start() {
 	case s.err != nil:
 	case c == 0:
 		s.fail(s.Offset(), "", "no JSON in the file")
+	case s.named && c == '{':
+		s.enter("")
+	case s.named && kindOf[c] == Invalid:
+		s.fail(0, "", "not JSON")
+	case s.named:
+		s.fail(0, "", Mismatch(kindOf[c], Object))
 	case len(s.want) == 0 && c == '[':
 		s.enter("")
 	case len(s.want) == 0:
@@ -269,6 +306,8 @@ func (s *Scanner) member() {
 		p.Skip()
 		if p.End(); p.Err() != nil {
 			s.fail(at+p.Err().Offset, name, p.Err().Reason)
+		} else if _, kept := s.keep[name]; kept {
+			s.keep[name] = bytes.Clone(raw)
 		}
 	}
 }
@@ -301,7 +340,11 @@ func (s *Scanner) element() bool {
 		s.state = atEnd
 		return false
 	}
-	if c == ']' && !s.section {
+	end := byte(']')
+	if s.named {
+		end = '}'
+	}
+	if c == end && !s.section {
 		s.i++
 		s.quiet = false
 		if s.el.Array == "" && len(s.want) == 0 {
@@ -326,12 +369,16 @@ func (s *Scanner) element() bool {
 	}
 	s.el.Index++
 	s.el.Fields = s.el.Fields[:0]
+	s.el.From = s.Offset()
+	if s.named && !s.readName(c) {
+		return false
+	}
 	for {
 		b := s.buf[s.i:]
 		n, whole, fields := walk(b, s.el.Fields[:0])
 		if whole || s.section && n > 0 && s.base+int64(len(s.buf)) >= s.end {
 			s.el.Offset = s.Offset()
-			s.el.Bytes, s.el.Fields = b[:n], fields
+			s.el.Name, s.el.Bytes, s.el.Fields = s.name, b[:n], fields
 			s.i += n
 			return true
 		}
@@ -342,6 +389,29 @@ func (s *Scanner) element() bool {
 			return false
 		}
 	}
+}
+
+// readName reads the name of a member and the colon behind it.
+func (s *Scanner) readName(c byte) bool {
+	if c != '"' {
+		s.unexpected(c)
+		return false
+	}
+	raw, ok := s.value()
+	if !ok {
+		return false
+	}
+	s.name = append(s.name[:0], raw[1:len(raw)-1]...)
+	if c = s.peek(); c != ':' {
+		s.unexpected(c)
+		return false
+	}
+	s.i++
+	if c = s.peek(); c == 0 || c == ']' || c == '}' || c == ',' || c == ':' {
+		s.unexpected(c)
+		return false
+	}
+	return true
 }
 
 // finish checks what stands behind the document.

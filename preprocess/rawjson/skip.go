@@ -3,6 +3,17 @@ package rawjson
 // The functions of this file find where values end by their quotes, brackets
 // and commas. They accept a superset of JSON.
 
+// Value returns the length of the value that b starts with, by its quotes and
+// brackets only. Whole is false if b ends before the value surely does.
+func Value(b []byte) (n int, whole bool) { return skipValue(b) }
+
+// Members lists the members of an object that b holds, as far as its structure
+// is sound: see [Element]. It appends to fields.
+func Members(b []byte, fields []Field) []Field {
+	_, _, fields = walk(b, fields)
+	return fields
+}
+
 // skipValue returns the length of the value that b starts with. Whole is false
 // if b ends before the value surely does.
 func skipValue(b []byte) (n int, whole bool) {
