@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
+	"espalier/evaluate/errant"
 	"espalier/evaluate/maxmatch"
 	"espalier/evaluate/pytext"
 	"espalier/pipeline"
@@ -91,3 +93,74 @@ func (f *maxmatchFamily) total(sum, values []float64) {
 }
 
 func (f *maxmatchFamily) one(_ int, row, values []float64) { f.total(row, values) }
+
+// errantModes are the ways to compare edits, by their names.
+var errantModes = []string{"correction", "detection", "tokens", "typed"}
+
+// errantFamily is errant_compare, and ChERRANT's, which has the same rules for
+// edits of characters. Predictions and references are blocks of M2 files; a row
+// holds the counts of the pair of annotators that was chosen.
+type errantFamily struct {
+	name string
+	tool string
+	mode string
+	opt  errant.Options
+}
+
+func newErrant(name, tool string) func(*spec, *Request) (family, error) {
+	return func(s *spec, _ *Request) (family, error) {
+		f := &errantFamily{name: name, tool: tool, mode: s.choice("mode", errantModes...)}
+		f.opt = errant.Options{
+			Mode: errant.Mode(max(0, slices.Index(errantModes, f.mode))), Beta: s.number("beta", 0.5, 0.001, 1000),
+			Single: s.bool("single", false), Multi: s.bool("multi", false),
+		}
+		s.used["skip"] = true
+		if skip := s.options["skip"]; skip != "" {
+			f.opt.Skip = strings.Split(skip, "/")
+		}
+		return f, nil
+	}
+}
+
+func (f *errantFamily) names() []string {
+	return []string{f.name + "-p", f.name + "-r", fmt.Sprintf("%s-f%g", f.name, f.opt.Beta)}
+}
+
+func (f *errantFamily) width() int { return 3 }
+
+func (f *errantFamily) variant() string {
+	return fmt.Sprintf("%s|mode:%s|single:%t|multi:%t|skip:%s|beta:%g", f.tool, f.mode, f.opt.Single, f.opt.Multi, strings.Join(f.opt.Skip, "/"), f.opt.Beta)
+}
+
+func (f *errantFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
+	chooser := errant.Chooser{Options: f.opt}
+	counts := make([]errant.Count, c.n())
+	for i, p := range c.Predictions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if len(c.References[i]) != 1 {
+			return nil, fmt.Errorf("example %s: %d references, want one block of an M2 file", c.IDs[i], len(c.References[i]))
+		}
+		hyp, err := errant.ParseBlock(p)
+		if err != nil {
+			return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("block %s: %v", c.IDs[i], err)}
+		}
+		ref, err := errant.ParseBlock(c.References[i][0])
+		if err != nil {
+			return nil, &pipeline.RefusedError{File: c.Places[i].File, Line: c.Places[i].Line, Offset: -1, Reason: fmt.Sprintf("block %s: %v", c.IDs[i], err)}
+		}
+		counts[i] = chooser.Add(hyp, ref)
+	}
+	return func() scorer {
+		return func(i int, row []float64) {
+			row[0], row[1], row[2] = float64(counts[i].TP), float64(counts[i].FP), float64(counts[i].FN)
+		}
+	}, nil
+}
+
+func (f *errantFamily) total(sum, values []float64) {
+	values[0], values[1], values[2] = errant.F(int(sum[0]), int(sum[1]), int(sum[2]), f.opt.Beta)
+}
+
+func (f *errantFamily) one(_ int, row, values []float64) { f.total(row, values) }

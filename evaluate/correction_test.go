@@ -36,3 +36,23 @@ func TestMaxMatchFiles(t *testing.T) {
 		t.Errorf("more lines than blocks: error %v", err)
 	}
 }
+
+func TestErrantFiles(t *testing.T) {
+	block := func(edits ...string) string { return "S a b c\n" + strings.Join(edits, "\n") + "\n\n" }
+	one, other := "A 0 1|||R:NOUN|||x|||REQUIRED|||-NONE-|||0", "A 1 2|||R:VERB|||y|||REQUIRED|||-NONE-|||0"
+	noop := "A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0"
+	hyp := write(t, "h.m2", block(one, other)+block(noop)+block(one))
+	ref := write(t, "r.m2", block(one)+block(other)+block(one))
+	res, err := Run(t.Context(), Request{Metrics: []string{"errant", "cherrant:beta=1"}, Pred: input.Source{Path: hyp}, Refs: []input.Source{{Path: ref}}, Bootstrap: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{.6667, .6667, .6667, .6667, .6667, .6667} {
+		if got := res.Values[i]; got.Value != want || got.N != 3 {
+			t.Errorf("%s = %v over %d, want %v", got.Metric, got.Value, got.N, want)
+		}
+	}
+	if res.Values[2].Metric != "errant-f0.5" || res.Values[5].Metric != "cherrant-f1" {
+		t.Errorf("metrics %v", res.Values)
+	}
+}

@@ -58,6 +58,8 @@ func families() []entry {
 		{"nltk-gleu", "NLTK 3.10.4 corpus_gleu", "seg=blank|char", "", newGLEU},
 		{"distinct", "Distinct-1 to Distinct-4, n-grams within a text", "seg=blank|char", "no references", newDistinct},
 		{"maxmatch", "nusnlp/m2scorer (commit cb874a7)", "unchanged=2, ignorecase=false, beta=0.5", "references in M2", newMaxMatch},
+		{"errant", "ERRANT 3.0.2 errant_compare", "mode=correction|detection|tokens|typed, single, multi, skip=TYPE/TYPE, beta=0.5", "both in M2", newErrant("errant", "errant-3.0.2")},
+		{"cherrant", "ChERRANT compare_m2_for_evaluation", "as errant", "both in M2", newErrant("cherrant", "cherrant-3922193")},
 		{"accuracy", "scikit-learn 1.9.1", "", "", newAccuracy},
 		{"f1", "scikit-learn 1.9.1; labels=A/B/C: over fixed labels (T5, jiant)", "average=binary|macro|micro|weighted, pos=1, labels", "", newF1},
 		{"matthews", "scikit-learn 1.9.1", "", "", newMatthews},
