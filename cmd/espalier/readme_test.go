@@ -21,7 +21,7 @@ func atSmallSize(dir string) *strings.Replacer {
 		"make check\n", "make -n check\n",
 		"jobs/demo.yaml", "jobs/smoke.yaml",
 		"out/", dir+"/",
-		"$COCO", dir+"/coco",
+		"$COCO", dir+"/raw",
 		"jobs/coco-karpathy.yaml", "jobs/coco-karpathy.yaml "+cocoAtSmallSize,
 	)
 }
@@ -40,14 +40,21 @@ func TestPages(t *testing.T) {
 	}
 	dir := t.TempDir()
 	small := atSmallSize(dir)
-	build := exec.Command("make", "build")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
+	// The compiler's cache lies in the user's cache folder too: it stays where it is.
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, args ...string) ([]byte, error) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+strings.TrimSpace(string(goCache)))
+		return cmd.CombinedOutput()
+	}
+	if out, err := run("make", "build"); err != nil {
 		t.Fatalf("make build: %v\n%s", err, out)
 	}
-	sample := exec.Command("bin/espalier", "data", "sample", "coco", "--images", "60", "--out", filepath.Join(dir, "coco"))
-	sample.Dir = root
-	if out, err := sample.CombinedOutput(); err != nil {
+	if out, err := run("bin/espalier", "data", "sample", "coco", "--images", "60", "--out", filepath.Join(dir, "raw")); err != nil {
 		t.Fatalf("data sample: %v\n%s", err, out)
 	}
 	for _, page := range []string{"README.md", filepath.Join("docs", "jobs.md")} {
@@ -60,10 +67,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s has only %d blocks of commands", page, len(blocks))
 		}
 		for _, b := range blocks {
-			cmd := exec.Command("bash", "-euo", "pipefail", "-c", small.Replace(b[1]))
-			cmd.Dir = root
-			cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
-			if out, err := cmd.CombinedOutput(); err != nil {
+			if out, err := run("bash", "-euo", "pipefail", "-c", small.Replace(b[1])); err != nil {
 				t.Errorf("%s: %v\n%s\n%s", page, err, b[1], out)
 			}
 		}

@@ -25,17 +25,20 @@ func TestMain(m *testing.M) {
 // TestScript runs the scripts of testdata/script: what verbs print, where, and
 // with which exit code. Beside the commands of testscript there are
 //
-//	code N COMMAND...       run and want exit code N, with output as exec leaves it
+//	code N COMMAND...        run and want exit code N, with output as exec leaves it
 //	signal NAME N COMMAND... run, send the signal once the log says that the
 //	                         first stage runs, and want exit code N soon
-//	noclock FILE             cut what differs between runs: times, sizes, keys
+//
+// and $JOBS is the folder of the project's job files.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 			e.Setenv("ESPALIER_STORE", "")
-			return nil
+			jobs, err := filepath.Abs(filepath.Join("..", "..", "jobs"))
+			e.Setenv("JOBS", jobs)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":   codeCommand,
