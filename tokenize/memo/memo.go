@@ -190,3 +190,18 @@ func (t *Table) Add(text string, i, j int, hash uint64, ids []int32, number uint
 	t.used += size
 	t.n++
 }
+
+// End returns where c is next in the text from i on, or the text's end.
+func End(text string, i int, c byte) int {
+	all := uint64(c) * 0x0101010101010101
+	for ; len(text)-i >= 8; i += 8 {
+		v := load8(text, i) ^ all
+		if zero := (v - 0x0101010101010101) &^ v & 0x8080808080808080; zero != 0 {
+			return i + bits.TrailingZeros64(zero)/8
+		}
+	}
+	for i < len(text) && text[i] != c {
+		i++
+	}
+	return i
+}

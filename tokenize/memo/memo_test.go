@@ -116,3 +116,27 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+func TestIndex(t *testing.T) {
+	keys := []string{"a", "b", "", "ab", "a", "abcdefgh", "abcdefghi", "a\x00"}
+	x := NewIndex(keys, nil)
+	for n, k := range keys {
+		want := int32(n)
+		if k == "a" {
+			want = 4 // the last one
+		}
+		if got := x.Find("--"+k+"-", 2, 2+len(k)); got != want {
+			t.Errorf("%q: %d, want %d", k, got, want)
+		}
+	}
+	if got := x.Find("abc", 0, 3); got != -1 {
+		t.Errorf("abc: %d", got)
+	}
+	x = NewIndex(keys, func(n int) bool { return n != 4 })
+	if got := x.Find("a", 0, 1); got != 0 {
+		t.Errorf("a: %d without the last one", got)
+	}
+	if got := NewIndex(nil, nil).Find("a", 0, 1); got != -1 {
+		t.Errorf("a: %d in nothing", got)
+	}
+}

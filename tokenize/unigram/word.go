@@ -2,7 +2,6 @@ package unigram
 
 import (
 	"math"
-	"math/bits"
 
 	"espalier/tokenize/memo"
 )
@@ -29,7 +28,7 @@ func (e *encoder) byWord(ids []int32, text string) []int32 {
 			i++
 			continue
 		}
-		j := wordEnd(text, i)
+		j := memo.End(text, i, ' ')
 		var limit, weight float32
 		before := len(ids)
 		ref, hash := words.Find(text, i, j)
@@ -51,7 +50,7 @@ func (e *encoder) byWord(ids []int32, text string) []int32 {
 					exact++
 					continue
 				}
-				end := wordEnd(text, exact)
+				end := memo.End(text, exact, ' ')
 				e.buf = e.norm.Append(e.buf[:0], text[exact:end])
 				base = e.search(str(e.buf), base)
 				exact = end
@@ -75,23 +74,6 @@ func pack(limit, weight float32) uint64 {
 
 func unpack(n uint64) (limit, weight float32) {
 	return math.Float32frombits(uint32(n)), math.Float32frombits(uint32(n >> 32))
-}
-
-// wordEnd returns where the next blank is, or the text's end.
-func wordEnd(text string, i int) int {
-	for ; len(text)-i >= 8; i += 8 {
-		s := text[i : i+8]
-		v := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		v ^= 0x2020202020202020
-		if zero := (v - 0x0101010101010101) &^ v & 0x8080808080808080; zero != 0 {
-			return i + bits.TrailingZeros64(zero)/8
-		}
-	}
-	for i < len(text) && text[i] != ' ' {
-		i++
-	}
-	return i
 }
 
 // both appends the ids of the best way through a word in normal form, its weight

@@ -1,0 +1,90 @@
+// Package bpe is SentencePiece's byte-pair encoding, as LLaMA and Mistral use it:
+// a text begins as characters, and as long as two neighbours together are a
+// piece, those whose piece has the best score become one, the leftmost of equals.
+//
+// No piece goes on behind a blank, so that a run of blanks and the word behind
+// them become pieces by themselves and can be remembered. A [Model] is immutable
+// but for this memory and safe for concurrent use. Ill-formed UTF-8 becomes one
+// U+FFFD a byte; characters without a piece become their bytes' pieces if the
+// model has such, else the unknown one.
+package bpe
+
+import (
+	"fmt"
+
+	"espalier/tokenize/memo"
+	"espalier/tokenize/model"
+	"espalier/tokenize/spm"
+	"espalier/tokenize/trie"
+)
+
+// A Model encodes with a SentencePiece model of type BPE.
+type Model struct {
+	*spm.Model
+	// Ranked merges in the order of the list of merges that the converted (fast)
+	// Hugging Face classes make of the model: among equal scores the pair with the
+	// longer left part first, not the leftmost, and only pieces are joined. To be
+	// set before the first use.
+	Ranked bool
+
+	pieces *memo.Index
+	users  *trie.Trie // nil if there are none
+	unused bool       // some pieces are split again
+	words  *memo.Table
+	byWord bool            // words lie between blanks; else they begin with all blanks before
+	bare   *spm.Normalizer // puts no blank in front
+}
+
+var _ model.Tokenizer = (*Model)(nil)
+
+// New returns an encoder's model of a SentencePiece model of type BPE.
+func New(m *spm.Model) (*Model, error) {
+	if m.Type != spm.BPE {
+		return nil, fmt.Errorf("bpe: model of type %d, want %d", m.Type, spm.BPE)
+	}
+	b := &Model{Model: m, bare: m.Norm.WithoutPrefix()}
+	keys := make([]string, len(m.Pieces))
+	var users []string
+	for i, p := range m.Pieces {
+		keys[i] = p.Text
+		b.unused = b.unused || p.Kind == spm.Unused
+		if p.Kind == spm.User {
+			users = append(users, p.Text)
+		}
+	}
+	b.pieces = memo.NewIndex(keys, func(i int) bool { return m.Findable(int32(i)) })
+	if users != nil {
+		var err error
+		if b.users, err = trie.New(users); err != nil {
+			return nil, fmt.Errorf("bpe: %w", err)
+		}
+	}
+	n := m.Norm
+	b.byWord = n.ByWord()
+	keeps := n.Prefix && !n.Collapse && n.Escape && !n.Suffix && n.Identity()
+	mark := b.pieces.Find(spm.Mark, 0, len(spm.Mark)) >= 0
+	if !b.unused && mark && (b.byWord && m.Blanks(false) == 0 || keeps && m.Blanks(true) == 0) {
+		b.words = memo.New(17)
+	}
+	return b, nil
+}
+
+// Size returns the number of ids.
+func (m *Model) Size() int { return len(m.Pieces) }
+
+// Piece returns the text of a piece.
+func (m *Model) Piece(id int32) string {
+	if id < 0 || int(id) >= len(m.Pieces) {
+		return ""
+	}
+	return m.Pieces[id].Text
+}
+
+// NewDecoder returns a decoder at the beginning of a text.
+func (m *Model) NewDecoder() model.Decoder { return m.Model.NewDecoder() }
+
+// NewEncoder returns an encoder for one goroutine.
+func (m *Model) NewEncoder() model.Encoder { return &encoder{m: m, norm: m.Norm} }
+
+// WithoutPrefix returns an encoder that puts no blank before a text.
+func (m *Model) WithoutPrefix() model.Encoder { return &encoder{m: m, norm: m.Norm.WithoutPrefix()} }

@@ -1,0 +1,54 @@
+package memo
+
+// An Index maps a fixed set of keys to their numbers. It is immutable and safe
+// for concurrent use.
+type Index struct {
+	keys  []string
+	slots []uint64 // upper half of the hash, number plus one; 0: free
+	mask  uint64
+}
+
+// NewIndex returns the index of those keys that keep accepts, all if it is nil.
+// Of equal keys the last one's number counts.
+func NewIndex(keys []string, keep func(int) bool) *Index {
+	size := 16
+	for size < 2*len(keys) {
+		size *= 2
+	}
+	x := &Index{keys: keys, slots: make([]uint64, size), mask: uint64(size - 1)}
+	for n, key := range keys {
+		if keep != nil && !keep(n) {
+			continue
+		}
+		h := hash(key, 0, len(key))
+		at := h & x.mask
+		for x.slots[at] != 0 && (x.slots[at]>>32 != h>>32 || keys[uint32(x.slots[at])-1] != key) {
+			at = (at + 1) & x.mask
+		}
+		x.slots[at] = h>>32<<32 | uint64(n+1)
+	}
+	return x
+}
+
+// hash returns a hash of text[i:j].
+func hash(text string, i, j int) uint64 {
+	h := uint64(j - i)
+	for k := i; k < j; k += 8 {
+		h = mix(load(text, k, min(8, j-k)), h)
+	}
+	return h
+}
+
+// Find returns the number of the key text[i:j], -1 if it is none.
+func (x *Index) Find(text string, i, j int) int32 {
+	h := hash(text, i, j)
+	for at := h & x.mask; ; at = (at + 1) & x.mask {
+		s := x.slots[at]
+		if s == 0 {
+			return -1
+		}
+		if s>>32 == h>>32 && x.keys[uint32(s)-1] == text[i:j] {
+			return int32(uint32(s)) - 1
+		}
+	}
+}
