@@ -147,6 +147,10 @@ func (p *printer) event(e pipeline.Event) (was pipeline.State) {
 		}
 		return was
 	}
+	if was == "" && e.State == pipeline.Interrupted {
+		p.live = p.live[:len(p.live)-1]
+		return was // never began: nothing to tell
+	}
 	for i, x := range p.live {
 		if x == l {
 			p.live = append(p.live[:i], p.live[i+1:]...)

@@ -38,6 +38,7 @@ func TestPlainProgress(t *testing.T) {
 	}
 	p.event(pipeline.Event{Node: "encode", State: pipeline.Cached, Key: "81d0c4e7aa", Rows: 566747})
 	p.event(pipeline.Event{Node: "train", State: pipeline.Done, Key: "5b7e90fd1234", Rows: 1, Seconds: 726, Dead: 3})
+	p.event(pipeline.Event{Node: "later", State: pipeline.Interrupted})
 	p.event(pipeline.Event{Node: "report", State: pipeline.Failed, Err: errors.New("report: no scores\nmore")})
 	want := `stage   state        key            rows     time
 train   running      5b7e90fd          -       0s
