@@ -1,0 +1,19 @@
+package nlvr
+
+import (
+	"testing"
+
+	"espalier/preprocess/corpus/corpustest"
+)
+
+func TestGoldens(t *testing.T) {
+	n := corpustest.Check(t, func(g corpustest.Golden) corpustest.Reader {
+		if g.Reader == "nlvr2" {
+			return corpustest.With(Format)
+		}
+		return nil
+	})
+	if n != 1 {
+		t.Errorf("%d files", n)
+	}
+}
