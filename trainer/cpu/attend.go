@@ -1,12 +1,9 @@
 package cpu
 
 import (
-	"math"
-
 	"espalier/trainer/kernel/attend"
 	"espalier/trainer/kernel/elem"
 	"espalier/trainer/kernel/gemm"
-	"espalier/trainer/kernel/norm"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -35,6 +32,9 @@ type attendJob struct {
 	wordsKeys, wordsValues, wordsRow int  // scratch: packed keys, packed values, a tile of scores,
 	wordsGemm                        int  // and what products use
 }
+
+// attendRows is the most queries of a tile.
+const attendRows = 56
 
 // Floating-point work below which heads are done together.
 const attendWork = 1 << 17
@@ -85,7 +85,7 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 	}
 	switch { // at most about 2^15 scores in a tile, for any number of threads
 	case j.tk <= 512:
-		j.rows = 56
+		j.rows = attendRows
 	case j.tk <= 1024:
 		j.rows = 28
 	case j.tk <= 2048:
@@ -222,81 +222,55 @@ const farHidden = -1e6
 // tile computes m queries from i on over the first n keys. Unless all is set it
 // gives up, and reports false, if a query sees none of them.
 func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all bool) bool {
-	p := gemm.Product{
-		M: m, N: n, K: j.dh, A: j.q[(b*j.tq+i)*j.dim+h*j.dh:], RowA: j.dim, StepA: 1,
-		B: keys, Packed: true, C: s, LDC: n,
-	}
+	at, first := (b*j.tq+i)*j.dim+h*j.dh, (b*j.h+h)*j.tq+i
+	p := gemm.Product{M: m, N: n, K: j.dh, A: j.q[at:], RowA: j.dim, StepA: 1, B: keys, Packed: true, C: s, LDC: n}
 	p.Block(0, m, 0, n, free)
-	var inv [64]float32
-	for r := range m {
-		row := s[r*n:][:n]
-		top := j.scores(row, b, h, i+r)
-		if !all && !(top > j.hidden/2) {
-			return false
-		}
-		at := (b*j.h+h)*j.tq + i + r
-		if math.IsInf(float64(top), -1) { // every score is -Inf, or NaN
-			sum := norm.Sum(row)
-			if sum == sum {
-				clear(row)
+	var tops, sums [attendRows]float32
+	r := j.scores(s, b, h, i, m, n)
+	r.Softmax(tops[:], sums[:])
+	if !all {
+		for _, top := range tops[:m] {
+			if !(top > j.hidden/2) {
+				return false
 			}
-			if j.lse != nil {
-				j.lse[at] = sum
-			}
-			continue
-		}
-		sum := norm.ExpSum(row, row, top)
-		if j.lse != nil {
-			j.lse[at] = top + log32(sum)
-		}
-		inv[r] = 1 / sum
-		if j.drop.Below != 0 {
-			elem.Drop(row, row, uint64(at)*uint64(j.tk), j.drop)
 		}
 	}
-	p = gemm.Product{
-		M: m, N: j.dh, K: n, A: s, RowA: n, StepA: 1,
-		B: values, Packed: true, C: j.out[(b*j.tq+i)*j.dim+h*j.dh:], LDC: j.dim,
+	if j.lse != nil {
+		lse := j.lse[first:][:m]
+		elem.LogFloor(lse, sums[:m], 0)
+		elem.Add(lse, lse, tops[:m])
 	}
-	p.PanelRows = j.tk
+	if j.drop.Below != 0 {
+		j.dropRows(s, first, m, n)
+	}
+	p = gemm.Product{M: m, N: j.dh, K: n, A: s, RowA: n, StepA: 1, B: values, Packed: true, PanelRows: j.tk, C: j.out[at:], LDC: j.dim}
 	p.Block(0, m, 0, j.dh, free)
-	for r := range m {
-		scaleRow(j.out[(b*j.tq+i+r)*j.dim+h*j.dh:][:j.dh], inv[r])
+	for r, sum := range sums[:m] { // a sum of 0 is that of a row of zeros
+		if sum != 0 {
+			sums[r] = 1 / sum
+		}
 	}
+	attend.Scale(p.C, sums[:m], j.dim, j.dh)
 	return true
 }
 
-// scores turns products of query i with keys into scores, and returns the
-// maximum.
-func (j *attendJob) scores(row []float32, b, h, i int) float32 {
-	n := len(row)
-	var mask, bias []float32
+// scores describes the scores of m queries from i on with the first n keys,
+// whose products lie in s.
+func (j *attendJob) scores(s []float32, b, h, i, m, n int) attend.Rows {
+	r := attend.Rows{X: s, LD: n, M: m, N: n, See: n, Scale: j.scale, Hidden: j.hidden}
+	if j.causal {
+		r.See, r.SeeStep = i+j.past+1, 1
+	}
 	if j.mask != nil {
-		mask = j.mask[b/j.group*j.tk:][:n]
+		r.Mask = j.mask[b/j.group*j.tk:]
 	}
 	if j.bias != nil {
-		bias = j.bias[b*j.biasB+h*j.biasH+i*j.biasQ:][:n]
+		r.Bias, r.BiasStep = j.bias[j.biasAt(b, h, i):], j.biasQ
 	}
-	see := n
-	if j.causal {
-		see = min(n, max(i+j.past+1, 0))
-	}
-	if see == n {
-		return attend.Scores(row, row, mask, bias, j.scale, j.hidden)
-	}
-	top := float32(math.Inf(-1))
-	if see > 0 {
-		top = attend.Scores(row[:see], row, mask, bias, j.scale, j.hidden)
-	}
-	rest := row[see:]
-	for c := range rest {
-		rest[c] = j.hidden
-	}
-	if bias != nil {
-		elem.Add(rest, rest, bias[see:])
-	}
-	return max(top, norm.Largest(rest))
+	return r
 }
+
+func (j *attendJob) biasAt(b, h, i int) int { return b*j.biasB + h*j.biasH + i*j.biasQ }
 
 // headBack computes a head's gradients.
 func (j *attendJob) headBack(thread, kb, h int) {
@@ -316,7 +290,7 @@ func (j *attendJob) headBack(thread, kb, h int) {
 		}
 		return
 	}
-	buf := j.d.local[thread].take(2*j.wordsKeys + j.wordsValues + 3*j.wordsRow + j.wordsGemm)
+	buf := j.d.local[thread].take(2*j.wordsKeys + j.wordsValues + 2*j.wordsRow + j.wordsGemm)
 	g := gradTile{attendJob: j, kb: kb, head: h}
 	cut := func(n int) []float32 {
 		part := buf[:n]
@@ -326,7 +300,7 @@ func (j *attendJob) headBack(thread, kb, h int) {
 	g.keysT = j.keys(cut(j.wordsKeys), j.k, kb, h)
 	g.valuesT = j.keys(cut(j.wordsKeys), j.v, kb, h)
 	g.keys = j.values(cut(j.wordsValues), j.k, kb, h)
-	g.p, g.dp, g.dropped, g.free = cut(j.wordsRow), cut(j.wordsRow), cut(j.wordsRow), buf
+	g.p, g.dp, g.free = cut(j.wordsRow), cut(j.wordsRow), buf
 	for b := kb * j.group; b < (kb+1)*j.group; b++ {
 		for i := 0; i < j.tq; i += j.rows {
 			m := min(j.rows, j.tq-i)
@@ -346,70 +320,100 @@ type gradTile struct {
 	*attendJob
 	kb, head             int
 	keysT, valuesT, keys []float32
-	p, dp, dropped, free []float32
+	p, dp, free          []float32
 }
 
 // run does m queries from i on over the first n keys.
 func (g *gradTile) run(b, i, m, n int) {
-	at := (b*g.tq+i)*g.dim + g.head*g.dh
+	at, first := (b*g.tq+i)*g.dim+g.head*g.dh, (b*g.h+g.head)*g.tq+i
 	kv := g.kb*g.cap*g.dim + g.head*g.dh
 	product := gemm.Product{M: m, N: n, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: g.p, LDC: n}
 	product.Block(0, m, 0, n, g.free)
 	product.A, product.B, product.C = g.dout[at:], g.valuesT, g.dp
 	product.Block(0, m, 0, n, g.free)
-	dropped := g.p
 	if g.drop.Below != 0 {
-		dropped = g.dropped
+		g.dropRows(g.dp, first, m, n)
 	}
-	for r := range m {
-		g.row(g.p[r*n:][:n], g.dp[r*n:][:n], dropped[r*n:][:n], b, i+r)
+	var delta [attendRows]float32
+	attend.Dot(delta[:m], g.dout[at:], g.out[at:], g.dim, g.dh)
+	r := g.scores(g.p, b, g.head, i, m, n)
+	var dbias []float32
+	if g.dbias != nil {
+		dbias = g.dbias[g.biasAt(b, g.head, i):]
 	}
-	// dv += dropped' dout, before p becomes the scores' gradient in dp.
-	product = gemm.Product{M: n, N: g.dh, K: m, A: dropped, RowA: 1, StepA: n, B: g.dout[at:], StepB: g.dim, ColB: 1, C: g.dv[kv:], LDC: g.dim, Load: true}
+	lse := g.lse[first:][:m]
+	for row := 0; row < m; { // runs of rows that see something
+		end := row
+		for end < m && lse[end] >= farLSE {
+			end++
+		}
+		g.gradient(r, lse, delta[:m], dbias, row, end)
+		if row = end; row < m {
+			g.hiddenRow(r, delta[row], dbias, row)
+			row++
+		}
+	}
+	if g.drop.Below != 0 {
+		g.dropRows(g.p, first, m, n)
+	}
+	// dv += p' dout, dk += ds' q, dq = ds k.
+	product = gemm.Product{M: n, N: g.dh, K: m, A: g.p, RowA: 1, StepA: n, B: g.dout[at:], StepB: g.dim, ColB: 1, C: g.dv[kv:], LDC: g.dim, Load: true}
 	product.Block(0, n, 0, g.dh, g.free)
-	// dk += ds' q, dq = ds k.
 	product.A, product.B, product.C = g.dp, g.q[at:], g.dk[kv:]
 	product.Block(0, n, 0, g.dh, g.free)
-	product = gemm.Product{M: m, N: g.dh, K: n, A: g.dp, RowA: n, StepA: 1, B: g.keys, Packed: true, C: g.dq[at:], LDC: g.dim}
-	product.PanelRows = g.tk
+	product = gemm.Product{M: m, N: g.dh, K: n, A: g.dp, RowA: n, StepA: 1, B: g.keys, Packed: true, PanelRows: g.tk, C: g.dq[at:], LDC: g.dim}
 	product.Block(0, m, 0, g.dh, g.free)
 }
 
-// row turns a row of products into probabilities p and, in dp, the gradient of
-// the scaled products.
-func (g *gradTile) row(p, dp, dropped []float32, b, i int) {
-	n := len(p)
-	top := g.scores(p, b, g.head, i)
-	row := (b*g.h+g.head)*g.tq + i
-	lse := g.lse[row]
-	switch {
-	case math.IsInf(float64(lse), -1):
-		clear(p)
-	case lse < -1<<16: // all hidden: the logarithm of the sum is lost beside the maximum
-		scaleRow(p, 1/norm.ExpSum(p, p, top))
-	default:
-		norm.Share(p, p, lse, 1, 0)
+// farLSE: a row below it sees nothing but hidden keys, and the logarithm of
+// their number is lost beside the maximum.
+const farLSE = -1 << 16
+
+// gradient does rows lo to hi of r.
+func (g *gradTile) gradient(r attend.Rows, lse, delta, dbias []float32, lo, hi int) {
+	part := r
+	part.X, part.M, part.See = r.X[lo*r.LD:], hi-lo, r.See+lo*r.SeeStep
+	if r.Bias != nil {
+		part.Bias = r.Bias[lo*r.BiasStep:]
 	}
-	if g.drop.Below != 0 {
-		first := uint64(row) * uint64(g.tk)
-		elem.Drop(dropped, p, first, g.drop)
-		elem.Drop(dp, dp, first, g.drop)
+	if dbias != nil {
+		dbias = dbias[lo*r.BiasStep:]
 	}
-	at := (b*g.tq+i)*g.dim + g.head*g.dh
-	delta := norm.Dot(g.dout[at:][:g.dh], g.out[at:])
-	attend.Grad(dp, p, dp, delta)
-	if g.dbias != nil {
-		bias := g.dbias[b*g.biasB+g.head*g.biasH+i*g.biasQ:][:n]
-		elem.Add(bias, bias, dp)
+	part.Gradient(g.dp[lo*r.LD:], lse[lo:hi], delta[lo:hi], dbias)
+}
+
+// hiddenRow is gradient of a row that sees nothing, from its softmax.
+func (g *gradTile) hiddenRow(r attend.Rows, delta float32, dbias []float32, row int) {
+	part := r
+	part.X, part.M, part.See = r.X[row*r.LD:], 1, r.See+row*r.SeeStep
+	if r.Bias != nil {
+		part.Bias = r.Bias[row*r.BiasStep:]
 	}
-	see := n
-	if g.causal {
-		see = min(n, max(i+g.past+1, 0))
-		clear(dp[see:])
+	var top, sum [1]float32
+	part.Softmax(top[:], sum[:])
+	p, ds := part.X[:r.N], g.dp[row*r.LD:][:r.N]
+	if sum[0] != 0 {
+		elem.Scale(p, p, 1/sum[0])
 	}
-	if g.mask != nil {
-		attend.Hide(dp[:see], dp, g.mask[g.kb*g.tk:], g.scale)
-	} else {
-		scaleRow(dp[:see], g.scale)
+	for j := range ds {
+		d := p[j] * (ds[j] - delta)
+		if dbias != nil {
+			dbias[row*r.BiasStep+j] += d
+		}
+		if ds[j] = float32(d * r.Scale); j >= part.See || (r.Mask != nil && r.Mask[j] == 0) {
+			ds[j] = 0
+		}
+	}
+}
+
+// dropRows drops elements of m rows of n numbers; the first row's number is
+// first.
+func (j *attendJob) dropRows(x []float32, first, m, n int) {
+	if n == j.tk { // side by side: one run of numbers
+		elem.Drop(x[:m*n], x, uint64(first)*uint64(n), j.drop)
+		return
+	}
+	for r := range m {
+		elem.Drop(x[r*n:][:n], x[r*n:], uint64(first+r)*uint64(j.tk), j.drop)
 	}
 }

@@ -2,55 +2,134 @@
 
 package attend
 
-import "espalier/trainer/kernel/cpuinfo"
+import (
+	"unsafe"
+
+	"espalier/trainer/kernel/cpuinfo"
+)
 
 //go:generate go -C ../_asm run ./attend -pkg attend -out ../attend/attend_amd64.s -stubs ../attend/attend_asm_amd64.go
 
-func scores(out, x, mask, bias []float32, scale, hidden float32) float32 {
-	if !cpuinfo.AVX2 || len(out) == 0 {
-		return scoresGeneric(out, x, mask, bias, scale, hidden)
+// args is the argument block of the loops; _asm/attend has its offsets. Steps
+// and ld are in bytes.
+type args struct {
+	x, y         *float32
+	ld           int
+	rows, n      int
+	see, seeStep int
+	mask         *float32
+	bias         *float32
+	biasStep     int
+	dbias        *float32
+	dbiasStep    int
+	a, b         *float32 // of the first row
+	scale        float32
+	hidden       float32
+}
+
+func (r *Rows) args() args {
+	a := args{
+		x: &r.X[0], ld: 4 * r.LD, rows: r.M, n: r.N, see: r.See, seeStep: r.SeeStep,
+		biasStep: 4 * r.BiasStep, dbiasStep: 4 * r.BiasStep, scale: r.Scale, hidden: r.Hidden,
 	}
-	var res [1]float32
-	y, p, n, wide := &out[0], &x[0], len(out), cpuinfo.AVX512
-	switch {
-	case mask == nil && bias == nil && wide:
-		scoresAVX512(y, p, n, scale, &res[0])
-	case mask == nil && bias == nil:
-		scoresAVX2(y, p, n, scale, &res[0])
-	case bias == nil && wide:
-		scoresMaskAVX512(y, p, &mask[0], n, scale, hidden, &res[0])
-	case bias == nil:
-		scoresMaskAVX2(y, p, &mask[0], n, scale, hidden, &res[0])
-	case mask == nil && wide:
-		scoresBiasAVX512(y, p, &bias[0], n, scale, &res[0])
-	case mask == nil:
-		scoresBiasAVX2(y, p, &bias[0], n, scale, &res[0])
+	if r.Mask != nil {
+		a.mask = &r.Mask[0]
+	}
+	if r.Bias != nil {
+		a.bias = &r.Bias[0]
+	}
+	return a
+}
+
+func (r *Rows) softmax(top, sum []float32) {
+	if !cpuinfo.AVX2 {
+		r.softmaxGeneric(top, sum)
+		return
+	}
+	a := r.args()
+	a.a, a.b = &top[0], &sum[0]
+	p, wide := (*byte)(unsafe.Pointer(&a)), cpuinfo.AVX512
+	switch mask, bias := r.Mask != nil, r.Bias != nil; {
+	case mask && bias && wide:
+		softmaxMaskBiasAVX512(p)
+	case mask && bias:
+		softmaxMaskBiasAVX2(p)
+	case mask && wide:
+		softmaxMaskAVX512(p)
+	case mask:
+		softmaxMaskAVX2(p)
+	case bias && wide:
+		softmaxBiasAVX512(p)
+	case bias:
+		softmaxBiasAVX2(p)
 	case wide:
-		scoresMaskBiasAVX512(y, p, &mask[0], &bias[0], n, scale, hidden, &res[0])
+		softmaxAVX512(p)
 	default:
-		scoresMaskBiasAVX2(y, p, &mask[0], &bias[0], n, scale, hidden, &res[0])
-	}
-	return res[0]
-}
-
-func grad(out, p, dp []float32, delta float32) {
-	switch {
-	case cpuinfo.AVX512:
-		gradAVX512(&out[0], &p[0], &dp[0], len(out), delta)
-	case cpuinfo.AVX2:
-		gradAVX2(&out[0], &p[0], &dp[0], len(out), delta)
-	default:
-		gradGeneric(out, p, dp, delta)
+		softmaxAVX2(p)
 	}
 }
 
-func hide(out, x, mask []float32, alpha float32) {
-	switch {
-	case cpuinfo.AVX512:
-		hideAVX512(&out[0], &x[0], &mask[0], len(out), alpha)
-	case cpuinfo.AVX2:
-		hideAVX2(&out[0], &x[0], &mask[0], len(out), alpha)
+func (r *Rows) gradient(dp, lse, delta, dbias []float32) {
+	if !cpuinfo.AVX2 {
+		r.gradientGeneric(dp, lse, delta, dbias)
+		return
+	}
+	a := r.args()
+	a.y, a.a, a.b = &dp[0], &lse[0], &delta[0]
+	if dbias != nil {
+		a.dbias = &dbias[0]
+	}
+	p, wide := (*byte)(unsafe.Pointer(&a)), cpuinfo.AVX512
+	switch mask, bias := r.Mask != nil, r.Bias != nil; {
+	case mask && dbias != nil && wide:
+		gradientMaskBiasSumAVX512(p)
+	case mask && dbias != nil:
+		gradientMaskBiasSumAVX2(p)
+	case dbias != nil && wide:
+		gradientBiasSumAVX512(p)
+	case dbias != nil:
+		gradientBiasSumAVX2(p)
+	case mask && bias && wide:
+		gradientMaskBiasAVX512(p)
+	case mask && bias:
+		gradientMaskBiasAVX2(p)
+	case mask && wide:
+		gradientMaskAVX512(p)
+	case mask:
+		gradientMaskAVX2(p)
+	case bias && wide:
+		gradientBiasAVX512(p)
+	case bias:
+		gradientBiasAVX2(p)
+	case wide:
+		gradientAVX512(p)
 	default:
-		hideGeneric(out, x, mask, alpha)
+		gradientAVX2(p)
+	}
+}
+
+func scaleRows(x, by []float32, ld, n int) {
+	if !cpuinfo.AVX2 {
+		scaleRowsGeneric(x, by, ld, n)
+		return
+	}
+	a := args{x: &x[0], a: &by[0], ld: 4 * ld, rows: len(by), n: n}
+	if p := (*byte)(unsafe.Pointer(&a)); cpuinfo.AVX512 {
+		scaleRowsAVX512(p)
+	} else {
+		scaleRowsAVX2(p)
+	}
+}
+
+func dotRows(out, x, y []float32, ld, n int) {
+	if !cpuinfo.AVX2 {
+		dotRowsGeneric(out, x, y, ld, n)
+		return
+	}
+	a := args{x: &x[0], y: &y[0], a: &out[0], ld: 4 * ld, rows: len(out), n: n}
+	if p := (*byte)(unsafe.Pointer(&a)); cpuinfo.AVX512 {
+		dotRowsAVX512(p)
+	} else {
+		dotRowsAVX2(p)
 	}
 }

@@ -4,6 +4,208 @@
 
 #include "textflag.h"
 
+// func softmaxAVX512(p *byte)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·softmaxAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         40(AX), DI
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD DI, Z2
+	VMOVUPS      wff800000<>+0(SB), Z3
+	VMOVUPS      wff800000<>+0(SB), Z4
+	MOVQ         32(AX), R9
+	XORQ         R8, R8
+
+scores:
+	CMPQ      R9, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R8*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VPCMPGTD  index<>+0(SB), Z2, K1
+	VBLENDMPS Z5, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)(R8*4)
+	VMAXPS    Z3, Z6, Z3
+	VMOVUPS   64(CX)(R8*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VPCMPGTD  index<>+64(SB), Z2, K1
+	VBLENDMPS Z5, Z1, K1, Z7
+	VMOVUPS   Z7, 64(CX)(R8*4)
+	VMAXPS    Z4, Z7, Z4
+	VMOVUPS   w00000020<>+0(SB), Z5
+	VPSUBD    Z5, Z2, Z2
+	ADDQ      $0x20, R8
+	SUBQ      $0x20, R9
+	JMP       scores
+
+scoresTail:
+	TESTQ        R9, R9
+	JE           scoresDone
+	VPBROADCASTD R9, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R8*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z8
+	VMOVUPS      Z8, K1, (CX)(R8*4)
+	VMOVUPS      wff800000<>+0(SB), Z5
+	VBLENDMPS    Z8, Z5, K1, Z9
+	VMAXPS       Z3, Z9, Z3
+	VPBROADCASTD R9, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R8*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+64(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z10
+	VMOVUPS      Z10, K1, 64(CX)(R8*4)
+	VMOVUPS      wff800000<>+0(SB), Z2
+	VBLENDMPS    Z10, Z2, K1, Z11
+	VMAXPS       Z4, Z11, Z4
+
+scoresDone:
+	VMAXPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VMAXPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X12
+	VMAXPS        Y12, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VMOVSS        wff7fffff<>+0(SB), X3
+	VMAXSS        X3, X2, X3
+	VMOVSS        X3, (DX)
+	VBROADCASTSS  X3, Z2
+	VMOVUPS       w00000000<>+0(SB), Z3
+	VMOVUPS       w00000000<>+0(SB), Z4
+	MOVQ          32(AX), R9
+	XORQ          R8, R8
+
+exp:
+	CMPQ         R9, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R8*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z13
+	VMAXPS       Z5, Z13, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z13, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z14
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z14
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z14
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z14
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z14
+	VMULPS       Z5, Z5, Z15
+	VFMADD213PS  Z5, Z15, Z14
+	VADDPS       w3f800000<>+0(SB), Z14, Z5
+	VSCALEFPS    Z13, Z5, Z5
+	VMOVUPS      Z5, (CX)(R8*4)
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      64(CX)(R8*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z13
+	VMAXPS       Z5, Z13, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z13, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z14
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z14
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z14
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z14
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z14
+	VMULPS       Z5, Z5, Z15
+	VFMADD213PS  Z5, Z15, Z14
+	VADDPS       w3f800000<>+0(SB), Z14, Z5
+	VSCALEFPS    Z13, Z5, Z5
+	VMOVUPS      Z5, 64(CX)(R8*4)
+	VADDPS       Z5, Z4, Z4
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, R9
+	JMP          exp
+
+expTail:
+	TESTQ        R9, R9
+	JE           expDone
+	VPBROADCASTD R9, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R8*4), K1, Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z13
+	VMAXPS       Z5, Z13, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z13, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z14
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z14
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z14
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z14
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z14
+	VMULPS       Z5, Z5, Z15
+	VFMADD213PS  Z5, Z15, Z14
+	VADDPS       w3f800000<>+0(SB), Z14, Z5
+	VSCALEFPS    Z13, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)(R8*4)
+	VMOVAPS.Z    Z5, K1, Z5
+	VADDPS       Z5, Z3, Z3
+	VPBROADCASTD R9, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R8*4), K1, Z5
+	VSUBPS       Z2, Z5, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z5
+	VMAXPS       Z2, Z5, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z5, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z5, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z13
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z13
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z13
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z13
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z13
+	VMULPS       Z2, Z2, Z14
+	VFMADD213PS  Z2, Z14, Z13
+	VADDPS       w3f800000<>+0(SB), Z13, Z2
+	VSCALEFPS    Z5, Z2, Z2
+	VMOVUPS      Z2, K1, 64(CX)(R8*4)
+	VMOVAPS.Z    Z2, K1, Z2
+	VADDPS       Z2, Z4, Z4
+
+expDone:
+	VADDPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VADDPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X12
+	VADDPS        Y12, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VMOVSS        X2, (BX)
+	ADDQ          16(AX), CX
+	ADDQ          $0x04, DX
+	ADDQ          $0x04, BX
+	ADDQ          48(AX), DI
+	DECQ          SI
+	JNE           row
+	VZEROUPPER
+	RET
+
 DATA wff800000<>+0(SB)/4, $0xff800000
 DATA wff800000<>+4(SB)/4, $0xff800000
 DATA wff800000<>+8(SB)/4, $0xff800000
@@ -21,68 +223,6 @@ DATA wff800000<>+52(SB)/4, $0xff800000
 DATA wff800000<>+56(SB)/4, $0xff800000
 DATA wff800000<>+60(SB)/4, $0xff800000
 GLOBL wff800000<>(SB), RODATA|NOPTR, $64
-
-// func scoresAVX512(out *float32, x *float32, n int, scale float32, res *float32)
-// Requires: AVX, AVX512F
-TEXT ·scoresAVX512(SB), NOSPLIT, $0-40
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS scale+24(FP), Z0
-	VMOVUPS      wff800000<>+0(SB), Z1
-	VMOVUPS      wff800000<>+0(SB), Z2
-	XORQ         BX, BX
-
-loop:
-	CMPQ    DX, $0x20
-	JL      tail
-	VMOVUPS (CX)(BX*4), Z3
-	VMULPS  Z0, Z3, Z3
-	VMAXPS  Z1, Z3, Z1
-	VMOVUPS Z3, (AX)(BX*4)
-	VMOVUPS 64(CX)(BX*4), Z3
-	VMULPS  Z0, Z3, Z3
-	VMAXPS  Z2, Z3, Z2
-	VMOVUPS Z3, 64(AX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, DX
-	JMP     loop
-
-tail:
-	TESTQ        DX, DX
-	JE           join
-	VPBROADCASTD DX, Z3
-	VPCMPGTD     index<>+0(SB), Z3, K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      wff800000<>+0(SB), Z7
-	VBLENDMPS    Z3, Z7, K1, Z4
-	VMAXPS       Z1, Z4, Z1
-	VMOVUPS      Z3, K1, (AX)(BX*4)
-	VPBROADCASTD DX, Z3
-	VPCMPGTD     index<>+64(SB), Z3, K1
-	VMOVUPS.Z    64(CX)(BX*4), K1, Z3
-	VMULPS       Z0, Z3, Z0
-	VMOVUPS      wff800000<>+0(SB), Z3
-	VBLENDMPS    Z0, Z3, K1, Z5
-	VMAXPS       Z2, Z5, Z2
-	VMOVUPS      Z0, K1, 64(AX)(BX*4)
-
-join:
-	MOVQ          res+32(FP), AX
-	VMAXPS        Z2, Z1, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMOVUPS       Y0, Y0
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X6
-	VMAXPS        Y6, Y0, Y0
-	VPERMILPS     $0x4e, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VPERMILPS     $0xb1, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VMOVSS        X0, (AX)
-	VZEROUPPER
-	RET
 
 DATA index<>+0(SB)/4, $0x00000000
 DATA index<>+4(SB)/4, $0x00000001
@@ -118,81 +258,41 @@ DATA index<>+120(SB)/4, $0x0000001e
 DATA index<>+124(SB)/4, $0x0000001f
 GLOBL index<>(SB), RODATA|NOPTR, $128
 
-// func scoresMaskAVX512(out *float32, x *float32, mask *float32, n int, scale float32, hidden float32, res *float32)
-// Requires: AVX, AVX512F
-TEXT ·scoresMaskAVX512(SB), NOSPLIT, $0-48
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         mask+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS scale+32(FP), Z0
-	VBROADCASTSS hidden+36(FP), Z1
-	VMOVUPS      wff800000<>+0(SB), Z2
-	VMOVUPS      wff800000<>+0(SB), Z3
-	XORQ         SI, SI
+DATA w00000020<>+0(SB)/4, $0x00000020
+DATA w00000020<>+4(SB)/4, $0x00000020
+DATA w00000020<>+8(SB)/4, $0x00000020
+DATA w00000020<>+12(SB)/4, $0x00000020
+DATA w00000020<>+16(SB)/4, $0x00000020
+DATA w00000020<>+20(SB)/4, $0x00000020
+DATA w00000020<>+24(SB)/4, $0x00000020
+DATA w00000020<>+28(SB)/4, $0x00000020
+DATA w00000020<>+32(SB)/4, $0x00000020
+DATA w00000020<>+36(SB)/4, $0x00000020
+DATA w00000020<>+40(SB)/4, $0x00000020
+DATA w00000020<>+44(SB)/4, $0x00000020
+DATA w00000020<>+48(SB)/4, $0x00000020
+DATA w00000020<>+52(SB)/4, $0x00000020
+DATA w00000020<>+56(SB)/4, $0x00000020
+DATA w00000020<>+60(SB)/4, $0x00000020
+GLOBL w00000020<>(SB), RODATA|NOPTR, $64
 
-loop:
-	CMPQ      BX, $0x20
-	JL        tail
-	VMOVUPS   (CX)(SI*4), Z4
-	VMOVUPS   (DX)(SI*4), Z5
-	VMULPS    Z0, Z4, Z4
-	VCMPPS    $0x04, w00000000<>+0(SB), Z5, K1
-	VBLENDMPS Z4, Z1, K1, Z6
-	VMAXPS    Z2, Z6, Z2
-	VMOVUPS   Z6, (AX)(SI*4)
-	VMOVUPS   64(CX)(SI*4), Z4
-	VMOVUPS   64(DX)(SI*4), Z5
-	VMULPS    Z0, Z4, Z4
-	VCMPPS    $0x04, w00000000<>+0(SB), Z5, K1
-	VBLENDMPS Z4, Z1, K1, Z7
-	VMAXPS    Z3, Z7, Z3
-	VMOVUPS   Z7, 64(AX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, BX
-	JMP       loop
-
-tail:
-	TESTQ        BX, BX
-	JE           join
-	VPBROADCASTD BX, Z4
-	VPCMPGTD     index<>+0(SB), Z4, K1
-	VMOVUPS.Z    (CX)(SI*4), K1, Z4
-	VMOVUPS.Z    (DX)(SI*4), K1, Z5
-	VMULPS       Z0, Z4, Z4
-	VCMPPS       $0x04, w00000000<>+0(SB), Z5, K2
-	VBLENDMPS    Z4, Z1, K2, Z8
-	VMOVUPS      wff800000<>+0(SB), Z4
-	VBLENDMPS    Z8, Z4, K1, Z9
-	VMAXPS       Z2, Z9, Z2
-	VMOVUPS      Z8, K1, (AX)(SI*4)
-	VPBROADCASTD BX, Z4
-	VPCMPGTD     index<>+64(SB), Z4, K1
-	VMOVUPS.Z    64(CX)(SI*4), K1, Z4
-	VMOVUPS.Z    64(DX)(SI*4), K1, Z5
-	VMULPS       Z0, Z4, Z0
-	VCMPPS       $0x04, w00000000<>+0(SB), Z5, K2
-	VBLENDMPS    Z0, Z1, K2, Z10
-	VMOVUPS      wff800000<>+0(SB), Z0
-	VBLENDMPS    Z10, Z0, K1, Z11
-	VMAXPS       Z3, Z11, Z3
-	VMOVUPS      Z10, K1, 64(AX)(SI*4)
-
-join:
-	MOVQ          res+40(FP), AX
-	VMAXPS        Z3, Z2, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMOVUPS       Y0, Y0
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X12
-	VMAXPS        Y12, Y0, Y0
-	VPERMILPS     $0x4e, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VPERMILPS     $0xb1, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VMOVSS        X0, (AX)
-	VZEROUPPER
-	RET
+DATA wff7fffff<>+0(SB)/4, $0xff7fffff
+DATA wff7fffff<>+4(SB)/4, $0xff7fffff
+DATA wff7fffff<>+8(SB)/4, $0xff7fffff
+DATA wff7fffff<>+12(SB)/4, $0xff7fffff
+DATA wff7fffff<>+16(SB)/4, $0xff7fffff
+DATA wff7fffff<>+20(SB)/4, $0xff7fffff
+DATA wff7fffff<>+24(SB)/4, $0xff7fffff
+DATA wff7fffff<>+28(SB)/4, $0xff7fffff
+DATA wff7fffff<>+32(SB)/4, $0xff7fffff
+DATA wff7fffff<>+36(SB)/4, $0xff7fffff
+DATA wff7fffff<>+40(SB)/4, $0xff7fffff
+DATA wff7fffff<>+44(SB)/4, $0xff7fffff
+DATA wff7fffff<>+48(SB)/4, $0xff7fffff
+DATA wff7fffff<>+52(SB)/4, $0xff7fffff
+DATA wff7fffff<>+56(SB)/4, $0xff7fffff
+DATA wff7fffff<>+60(SB)/4, $0xff7fffff
+GLOBL wff7fffff<>(SB), RODATA|NOPTR, $64
 
 DATA w00000000<>+0(SB)/4, $0x00000000
 DATA w00000000<>+4(SB)/4, $0x00000000
@@ -212,762 +312,4246 @@ DATA w00000000<>+56(SB)/4, $0x00000000
 DATA w00000000<>+60(SB)/4, $0x00000000
 GLOBL w00000000<>(SB), RODATA|NOPTR, $64
 
-// func scoresBiasAVX512(out *float32, x *float32, bias *float32, n int, scale float32, res *float32)
-// Requires: AVX, AVX512F
-TEXT ·scoresBiasAVX512(SB), NOSPLIT, $0-48
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         bias+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS scale+32(FP), Z0
-	VMOVUPS      wff800000<>+0(SB), Z1
-	VMOVUPS      wff800000<>+0(SB), Z2
-	XORQ         SI, SI
+DATA wc2d00000<>+0(SB)/4, $0xc2d00000
+DATA wc2d00000<>+4(SB)/4, $0xc2d00000
+DATA wc2d00000<>+8(SB)/4, $0xc2d00000
+DATA wc2d00000<>+12(SB)/4, $0xc2d00000
+DATA wc2d00000<>+16(SB)/4, $0xc2d00000
+DATA wc2d00000<>+20(SB)/4, $0xc2d00000
+DATA wc2d00000<>+24(SB)/4, $0xc2d00000
+DATA wc2d00000<>+28(SB)/4, $0xc2d00000
+DATA wc2d00000<>+32(SB)/4, $0xc2d00000
+DATA wc2d00000<>+36(SB)/4, $0xc2d00000
+DATA wc2d00000<>+40(SB)/4, $0xc2d00000
+DATA wc2d00000<>+44(SB)/4, $0xc2d00000
+DATA wc2d00000<>+48(SB)/4, $0xc2d00000
+DATA wc2d00000<>+52(SB)/4, $0xc2d00000
+DATA wc2d00000<>+56(SB)/4, $0xc2d00000
+DATA wc2d00000<>+60(SB)/4, $0xc2d00000
+GLOBL wc2d00000<>(SB), RODATA|NOPTR, $64
 
-loop:
-	CMPQ    BX, $0x20
-	JL      tail
-	VMOVUPS (CX)(SI*4), Z3
-	VMOVUPS (DX)(SI*4), Z4
-	VMULPS  Z0, Z3, Z3
-	VADDPS  Z4, Z3, Z3
-	VMAXPS  Z1, Z3, Z1
-	VMOVUPS Z3, (AX)(SI*4)
-	VMOVUPS 64(CX)(SI*4), Z3
-	VMOVUPS 64(DX)(SI*4), Z4
-	VMULPS  Z0, Z3, Z3
-	VADDPS  Z4, Z3, Z3
-	VMAXPS  Z2, Z3, Z2
-	VMOVUPS Z3, 64(AX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, BX
-	JMP     loop
+DATA w3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA w3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL w3fb8aa3b<>(SB), RODATA|NOPTR, $64
 
-tail:
-	TESTQ        BX, BX
-	JE           join
-	VPBROADCASTD BX, Z3
-	VPCMPGTD     index<>+0(SB), Z3, K1
-	VMOVUPS.Z    (CX)(SI*4), K1, Z3
-	VMOVUPS.Z    (DX)(SI*4), K1, Z4
-	VMULPS       Z0, Z3, Z3
-	VADDPS       Z4, Z3, Z3
+DATA w3f318000<>+0(SB)/4, $0x3f318000
+DATA w3f318000<>+4(SB)/4, $0x3f318000
+DATA w3f318000<>+8(SB)/4, $0x3f318000
+DATA w3f318000<>+12(SB)/4, $0x3f318000
+DATA w3f318000<>+16(SB)/4, $0x3f318000
+DATA w3f318000<>+20(SB)/4, $0x3f318000
+DATA w3f318000<>+24(SB)/4, $0x3f318000
+DATA w3f318000<>+28(SB)/4, $0x3f318000
+DATA w3f318000<>+32(SB)/4, $0x3f318000
+DATA w3f318000<>+36(SB)/4, $0x3f318000
+DATA w3f318000<>+40(SB)/4, $0x3f318000
+DATA w3f318000<>+44(SB)/4, $0x3f318000
+DATA w3f318000<>+48(SB)/4, $0x3f318000
+DATA w3f318000<>+52(SB)/4, $0x3f318000
+DATA w3f318000<>+56(SB)/4, $0x3f318000
+DATA w3f318000<>+60(SB)/4, $0x3f318000
+GLOBL w3f318000<>(SB), RODATA|NOPTR, $64
+
+DATA wb95e8083<>+0(SB)/4, $0xb95e8083
+DATA wb95e8083<>+4(SB)/4, $0xb95e8083
+DATA wb95e8083<>+8(SB)/4, $0xb95e8083
+DATA wb95e8083<>+12(SB)/4, $0xb95e8083
+DATA wb95e8083<>+16(SB)/4, $0xb95e8083
+DATA wb95e8083<>+20(SB)/4, $0xb95e8083
+DATA wb95e8083<>+24(SB)/4, $0xb95e8083
+DATA wb95e8083<>+28(SB)/4, $0xb95e8083
+DATA wb95e8083<>+32(SB)/4, $0xb95e8083
+DATA wb95e8083<>+36(SB)/4, $0xb95e8083
+DATA wb95e8083<>+40(SB)/4, $0xb95e8083
+DATA wb95e8083<>+44(SB)/4, $0xb95e8083
+DATA wb95e8083<>+48(SB)/4, $0xb95e8083
+DATA wb95e8083<>+52(SB)/4, $0xb95e8083
+DATA wb95e8083<>+56(SB)/4, $0xb95e8083
+DATA wb95e8083<>+60(SB)/4, $0xb95e8083
+GLOBL wb95e8083<>(SB), RODATA|NOPTR, $64
+
+DATA w3ab688be<>+0(SB)/4, $0x3ab688be
+DATA w3ab688be<>+4(SB)/4, $0x3ab688be
+DATA w3ab688be<>+8(SB)/4, $0x3ab688be
+DATA w3ab688be<>+12(SB)/4, $0x3ab688be
+DATA w3ab688be<>+16(SB)/4, $0x3ab688be
+DATA w3ab688be<>+20(SB)/4, $0x3ab688be
+DATA w3ab688be<>+24(SB)/4, $0x3ab688be
+DATA w3ab688be<>+28(SB)/4, $0x3ab688be
+DATA w3ab688be<>+32(SB)/4, $0x3ab688be
+DATA w3ab688be<>+36(SB)/4, $0x3ab688be
+DATA w3ab688be<>+40(SB)/4, $0x3ab688be
+DATA w3ab688be<>+44(SB)/4, $0x3ab688be
+DATA w3ab688be<>+48(SB)/4, $0x3ab688be
+DATA w3ab688be<>+52(SB)/4, $0x3ab688be
+DATA w3ab688be<>+56(SB)/4, $0x3ab688be
+DATA w3ab688be<>+60(SB)/4, $0x3ab688be
+GLOBL w3ab688be<>(SB), RODATA|NOPTR, $64
+
+DATA w3c0905f1<>+0(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+4(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+8(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+12(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+16(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+20(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+24(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+28(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+32(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+36(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+40(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+44(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+48(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+52(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+56(SB)/4, $0x3c0905f1
+DATA w3c0905f1<>+60(SB)/4, $0x3c0905f1
+GLOBL w3c0905f1<>(SB), RODATA|NOPTR, $64
+
+DATA w3d2aaa8c<>+0(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+4(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+8(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+12(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+16(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+20(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+24(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+28(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+32(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+36(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+40(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+44(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+48(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+52(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+56(SB)/4, $0x3d2aaa8c
+DATA w3d2aaa8c<>+60(SB)/4, $0x3d2aaa8c
+GLOBL w3d2aaa8c<>(SB), RODATA|NOPTR, $64
+
+DATA w3e2aaa6e<>+0(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+4(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+8(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+12(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+16(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+20(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+24(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+28(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+32(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+36(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+40(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+44(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+48(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+52(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+56(SB)/4, $0x3e2aaa6e
+DATA w3e2aaa6e<>+60(SB)/4, $0x3e2aaa6e
+GLOBL w3e2aaa6e<>(SB), RODATA|NOPTR, $64
+
+DATA w3f000000<>+0(SB)/4, $0x3f000000
+DATA w3f000000<>+4(SB)/4, $0x3f000000
+DATA w3f000000<>+8(SB)/4, $0x3f000000
+DATA w3f000000<>+12(SB)/4, $0x3f000000
+DATA w3f000000<>+16(SB)/4, $0x3f000000
+DATA w3f000000<>+20(SB)/4, $0x3f000000
+DATA w3f000000<>+24(SB)/4, $0x3f000000
+DATA w3f000000<>+28(SB)/4, $0x3f000000
+DATA w3f000000<>+32(SB)/4, $0x3f000000
+DATA w3f000000<>+36(SB)/4, $0x3f000000
+DATA w3f000000<>+40(SB)/4, $0x3f000000
+DATA w3f000000<>+44(SB)/4, $0x3f000000
+DATA w3f000000<>+48(SB)/4, $0x3f000000
+DATA w3f000000<>+52(SB)/4, $0x3f000000
+DATA w3f000000<>+56(SB)/4, $0x3f000000
+DATA w3f000000<>+60(SB)/4, $0x3f000000
+GLOBL w3f000000<>(SB), RODATA|NOPTR, $64
+
+DATA w3f800000<>+0(SB)/4, $0x3f800000
+DATA w3f800000<>+4(SB)/4, $0x3f800000
+DATA w3f800000<>+8(SB)/4, $0x3f800000
+DATA w3f800000<>+12(SB)/4, $0x3f800000
+DATA w3f800000<>+16(SB)/4, $0x3f800000
+DATA w3f800000<>+20(SB)/4, $0x3f800000
+DATA w3f800000<>+24(SB)/4, $0x3f800000
+DATA w3f800000<>+28(SB)/4, $0x3f800000
+DATA w3f800000<>+32(SB)/4, $0x3f800000
+DATA w3f800000<>+36(SB)/4, $0x3f800000
+DATA w3f800000<>+40(SB)/4, $0x3f800000
+DATA w3f800000<>+44(SB)/4, $0x3f800000
+DATA w3f800000<>+48(SB)/4, $0x3f800000
+DATA w3f800000<>+52(SB)/4, $0x3f800000
+DATA w3f800000<>+56(SB)/4, $0x3f800000
+DATA w3f800000<>+60(SB)/4, $0x3f800000
+GLOBL w3f800000<>(SB), RODATA|NOPTR, $64
+
+// func softmaxMaskAVX512(p *byte)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·softmaxMaskAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         56(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         40(AX), R8
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R8, Z2
+	VMOVUPS      wff800000<>+0(SB), Z3
 	VMOVUPS      wff800000<>+0(SB), Z4
-	VBLENDMPS    Z3, Z4, K1, Z5
-	VMAXPS       Z1, Z5, Z1
-	VMOVUPS      Z3, K1, (AX)(SI*4)
-	VPBROADCASTD BX, Z3
-	VPCMPGTD     index<>+64(SB), Z3, K1
-	VMOVUPS.Z    64(CX)(SI*4), K1, Z3
-	VMOVUPS.Z    64(DX)(SI*4), K1, Z4
-	VMULPS       Z0, Z3, Z0
-	VADDPS       Z4, Z0, Z0
-	VMOVUPS      wff800000<>+0(SB), Z3
-	VBLENDMPS    Z0, Z3, K1, Z6
-	VMAXPS       Z2, Z6, Z2
-	VMOVUPS      Z0, K1, 64(AX)(SI*4)
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
 
-join:
-	MOVQ          res+40(FP), AX
-	VMAXPS        Z2, Z1, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMOVUPS       Y0, Y0
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X7
-	VMAXPS        Y7, Y0, Y0
-	VPERMILPS     $0x4e, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VPERMILPS     $0xb1, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VMOVSS        X0, (AX)
-	VZEROUPPER
-	RET
+scores:
+	CMPQ      R10, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R9*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VMOVUPS   (SI)(R9*4), Z17
+	VCMPPS    $0x04, w00000000<>+0(SB), Z17, K1
+	VBLENDMPS Z5, Z1, K1, Z6
+	VPCMPGTD  index<>+0(SB), Z2, K1
+	VBLENDMPS Z6, Z1, K1, Z7
+	VMOVUPS   Z7, (CX)(R9*4)
+	VMAXPS    Z3, Z7, Z3
+	VMOVUPS   64(CX)(R9*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VMOVUPS   64(SI)(R9*4), Z17
+	VCMPPS    $0x04, w00000000<>+0(SB), Z17, K1
+	VBLENDMPS Z5, Z1, K1, Z8
+	VPCMPGTD  index<>+64(SB), Z2, K1
+	VBLENDMPS Z8, Z1, K1, Z9
+	VMOVUPS   Z9, 64(CX)(R9*4)
+	VMAXPS    Z4, Z9, Z4
+	VMOVUPS   w00000020<>+0(SB), Z5
+	VPSUBD    Z5, Z2, Z2
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R10
+	JMP       scores
 
-// func scoresMaskBiasAVX512(out *float32, x *float32, mask *float32, bias *float32, n int, scale float32, hidden float32, res *float32)
-// Requires: AVX, AVX512F
-TEXT ·scoresMaskBiasAVX512(SB), NOSPLIT, $0-56
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         mask+16(FP), DX
-	MOVQ         bias+24(FP), BX
-	MOVQ         n+32(FP), SI
-	VBROADCASTSS scale+40(FP), Z0
-	VBROADCASTSS hidden+44(FP), Z1
-	VMOVUPS      wff800000<>+0(SB), Z2
-	VMOVUPS      wff800000<>+0(SB), Z3
-	XORQ         DI, DI
-
-loop:
-	CMPQ      SI, $0x20
-	JL        tail
-	VMOVUPS   (CX)(DI*4), Z4
-	VMOVUPS   (DX)(DI*4), Z5
-	VMOVUPS   (BX)(DI*4), Z6
-	VMULPS    Z0, Z4, Z4
-	VCMPPS    $0x04, w00000000<>+0(SB), Z5, K1
-	VBLENDMPS Z4, Z1, K1, Z7
-	VADDPS    Z6, Z7, Z4
-	VMAXPS    Z2, Z4, Z2
-	VMOVUPS   Z4, (AX)(DI*4)
-	VMOVUPS   64(CX)(DI*4), Z4
-	VMOVUPS   64(DX)(DI*4), Z5
-	VMOVUPS   64(BX)(DI*4), Z6
-	VMULPS    Z0, Z4, Z4
-	VCMPPS    $0x04, w00000000<>+0(SB), Z5, K1
-	VBLENDMPS Z4, Z1, K1, Z8
-	VADDPS    Z6, Z8, Z4
-	VMAXPS    Z3, Z4, Z3
-	VMOVUPS   Z4, 64(AX)(DI*4)
-	ADDQ      $0x20, DI
-	SUBQ      $0x20, SI
-	JMP       loop
-
-tail:
-	TESTQ        SI, SI
-	JE           join
-	VPBROADCASTD SI, Z4
-	VPCMPGTD     index<>+0(SB), Z4, K1
-	VMOVUPS.Z    (CX)(DI*4), K1, Z4
-	VMOVUPS.Z    (DX)(DI*4), K1, Z5
-	VMOVUPS.Z    (BX)(DI*4), K1, Z6
-	VMULPS       Z0, Z4, Z4
-	VCMPPS       $0x04, w00000000<>+0(SB), Z5, K2
-	VBLENDMPS    Z4, Z1, K2, Z9
-	VADDPS       Z6, Z9, Z4
+scoresTail:
+	TESTQ        R10, R10
+	JE           scoresDone
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R9*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    (SI)(R9*4), K1, Z17
+	VCMPPS       $0x04, w00000000<>+0(SB), Z17, K2
+	VBLENDMPS    Z5, Z1, K2, Z10
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z10, Z1, K2, Z11
+	VMOVUPS      Z11, K1, (CX)(R9*4)
 	VMOVUPS      wff800000<>+0(SB), Z5
-	VBLENDMPS    Z4, Z5, K1, Z10
-	VMAXPS       Z2, Z10, Z2
-	VMOVUPS      Z4, K1, (AX)(DI*4)
-	VPBROADCASTD SI, Z4
-	VPCMPGTD     index<>+64(SB), Z4, K1
-	VMOVUPS.Z    64(CX)(DI*4), K1, Z4
-	VMOVUPS.Z    64(DX)(DI*4), K1, Z5
-	VMOVUPS.Z    64(BX)(DI*4), K1, Z6
-	VMULPS       Z0, Z4, Z0
-	VCMPPS       $0x04, w00000000<>+0(SB), Z5, K2
-	VBLENDMPS    Z0, Z1, K2, Z11
-	VADDPS       Z6, Z11, Z0
-	VMOVUPS      wff800000<>+0(SB), Z1
-	VBLENDMPS    Z0, Z1, K1, Z12
+	VBLENDMPS    Z11, Z5, K1, Z12
 	VMAXPS       Z3, Z12, Z3
-	VMOVUPS      Z0, K1, 64(AX)(DI*4)
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R9*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    64(SI)(R9*4), K1, Z17
+	VCMPPS       $0x04, w00000000<>+0(SB), Z17, K2
+	VBLENDMPS    Z5, Z1, K2, Z13
+	VPCMPGTD     index<>+64(SB), Z2, K2
+	VBLENDMPS    Z13, Z1, K2, Z14
+	VMOVUPS      Z14, K1, 64(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Z2
+	VBLENDMPS    Z14, Z2, K1, Z15
+	VMAXPS       Z4, Z15, Z4
 
-join:
-	MOVQ          res+48(FP), AX
-	VMAXPS        Z3, Z2, Z0
+scoresDone:
+	VMAXPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VMAXPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X16
+	VMAXPS        Y16, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VMOVSS        wff7fffff<>+0(SB), X3
+	VMAXSS        X3, X2, X3
+	VMOVSS        X3, (DX)
+	VBROADCASTSS  X3, Z2
+	VMOVUPS       w00000000<>+0(SB), Z3
+	VMOVUPS       w00000000<>+0(SB), Z4
+	MOVQ          32(AX), R10
+	XORQ          R9, R9
+
+exp:
+	CMPQ         R10, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R9*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z17
+	VMAXPS       Z5, Z17, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z17
+	VRNDSCALEPS  $0x08, Z17, Z17
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z17, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z17, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z18
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z18
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z18
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z18
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z18
+	VMULPS       Z5, Z5, Z19
+	VFMADD213PS  Z5, Z19, Z18
+	VADDPS       w3f800000<>+0(SB), Z18, Z5
+	VSCALEFPS    Z17, Z5, Z5
+	VMOVUPS      Z5, (CX)(R9*4)
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      64(CX)(R9*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z17
+	VMAXPS       Z5, Z17, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z17
+	VRNDSCALEPS  $0x08, Z17, Z17
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z17, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z17, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z18
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z18
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z18
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z18
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z18
+	VMULPS       Z5, Z5, Z19
+	VFMADD213PS  Z5, Z19, Z18
+	VADDPS       w3f800000<>+0(SB), Z18, Z5
+	VSCALEFPS    Z17, Z5, Z5
+	VMOVUPS      Z5, 64(CX)(R9*4)
+	VADDPS       Z5, Z4, Z4
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R10
+	JMP          exp
+
+expTail:
+	TESTQ        R10, R10
+	JE           expDone
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R9*4), K1, Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z17
+	VMAXPS       Z5, Z17, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z17
+	VRNDSCALEPS  $0x08, Z17, Z17
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z17, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z17, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z18
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z18
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z18
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z18
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z18
+	VMULPS       Z5, Z5, Z19
+	VFMADD213PS  Z5, Z19, Z18
+	VADDPS       w3f800000<>+0(SB), Z18, Z5
+	VSCALEFPS    Z17, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)(R9*4)
+	VMOVAPS.Z    Z5, K1, Z5
+	VADDPS       Z5, Z3, Z3
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R9*4), K1, Z5
+	VSUBPS       Z2, Z5, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z5
+	VMAXPS       Z2, Z5, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z5, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z5, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z17
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z17
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z17
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z17
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z17
+	VMULPS       Z2, Z2, Z18
+	VFMADD213PS  Z2, Z18, Z17
+	VADDPS       w3f800000<>+0(SB), Z17, Z2
+	VSCALEFPS    Z5, Z2, Z2
+	VMOVUPS      Z2, K1, 64(CX)(R9*4)
+	VMOVAPS.Z    Z2, K1, Z2
+	VADDPS       Z2, Z4, Z4
+
+expDone:
+	VADDPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VADDPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X16
+	VADDPS        Y16, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VMOVSS        X2, (BX)
+	ADDQ          16(AX), CX
+	ADDQ          $0x04, DX
+	ADDQ          $0x04, BX
+	ADDQ          48(AX), R8
+	DECQ          DI
+	JNE           row
+	VZEROUPPER
+	RET
+
+// func softmaxBiasAVX512(p *byte)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·softmaxBiasAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         64(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         40(AX), R8
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R8, Z2
+	VMOVUPS      wff800000<>+0(SB), Z3
+	VMOVUPS      wff800000<>+0(SB), Z4
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
+
+scores:
+	CMPQ      R10, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R9*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VPCMPGTD  index<>+0(SB), Z2, K1
+	VBLENDMPS Z5, Z1, K1, Z6
+	VMOVUPS   (SI)(R9*4), Z5
+	VADDPS    Z5, Z6, Z5
+	VMOVUPS   Z5, (CX)(R9*4)
+	VMAXPS    Z3, Z5, Z3
+	VMOVUPS   64(CX)(R9*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VPCMPGTD  index<>+64(SB), Z2, K1
+	VBLENDMPS Z5, Z1, K1, Z7
+	VMOVUPS   64(SI)(R9*4), Z5
+	VADDPS    Z5, Z7, Z5
+	VMOVUPS   Z5, 64(CX)(R9*4)
+	VMAXPS    Z4, Z5, Z4
+	VMOVUPS   w00000020<>+0(SB), Z5
+	VPSUBD    Z5, Z2, Z2
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R10
+	JMP       scores
+
+scoresTail:
+	TESTQ        R10, R10
+	JE           scoresDone
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R9*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z8
+	VMOVUPS.Z    (SI)(R9*4), K1, Z5
+	VADDPS       Z5, Z8, Z5
+	VMOVUPS      Z5, K1, (CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Z13
+	VBLENDMPS    Z5, Z13, K1, Z9
+	VMAXPS       Z3, Z9, Z3
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R9*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+64(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z10
+	VMOVUPS.Z    64(SI)(R9*4), K1, Z2
+	VADDPS       Z2, Z10, Z2
+	VMOVUPS      Z2, K1, 64(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Z5
+	VBLENDMPS    Z2, Z5, K1, Z11
+	VMAXPS       Z4, Z11, Z4
+
+scoresDone:
+	VMAXPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VMAXPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X12
+	VMAXPS        Y12, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VMOVSS        wff7fffff<>+0(SB), X3
+	VMAXSS        X3, X2, X3
+	VMOVSS        X3, (DX)
+	VBROADCASTSS  X3, Z2
+	VMOVUPS       w00000000<>+0(SB), Z3
+	VMOVUPS       w00000000<>+0(SB), Z4
+	MOVQ          32(AX), R10
+	XORQ          R9, R9
+
+exp:
+	CMPQ         R10, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R9*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z13
+	VMAXPS       Z5, Z13, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z13, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z14
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z14
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z14
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z14
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z14
+	VMULPS       Z5, Z5, Z15
+	VFMADD213PS  Z5, Z15, Z14
+	VADDPS       w3f800000<>+0(SB), Z14, Z5
+	VSCALEFPS    Z13, Z5, Z5
+	VMOVUPS      Z5, (CX)(R9*4)
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      64(CX)(R9*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z13
+	VMAXPS       Z5, Z13, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z13, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z14
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z14
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z14
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z14
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z14
+	VMULPS       Z5, Z5, Z15
+	VFMADD213PS  Z5, Z15, Z14
+	VADDPS       w3f800000<>+0(SB), Z14, Z5
+	VSCALEFPS    Z13, Z5, Z5
+	VMOVUPS      Z5, 64(CX)(R9*4)
+	VADDPS       Z5, Z4, Z4
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R10
+	JMP          exp
+
+expTail:
+	TESTQ        R10, R10
+	JE           expDone
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R9*4), K1, Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z13
+	VMAXPS       Z5, Z13, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z13
+	VRNDSCALEPS  $0x08, Z13, Z13
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z13, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z14
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z14
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z14
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z14
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z14
+	VMULPS       Z5, Z5, Z15
+	VFMADD213PS  Z5, Z15, Z14
+	VADDPS       w3f800000<>+0(SB), Z14, Z5
+	VSCALEFPS    Z13, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)(R9*4)
+	VMOVAPS.Z    Z5, K1, Z5
+	VADDPS       Z5, Z3, Z3
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R9*4), K1, Z5
+	VSUBPS       Z2, Z5, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z5
+	VMAXPS       Z2, Z5, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z5, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z5, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z13
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z13
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z13
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z13
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z13
+	VMULPS       Z2, Z2, Z14
+	VFMADD213PS  Z2, Z14, Z13
+	VADDPS       w3f800000<>+0(SB), Z13, Z2
+	VSCALEFPS    Z5, Z2, Z2
+	VMOVUPS      Z2, K1, 64(CX)(R9*4)
+	VMOVAPS.Z    Z2, K1, Z2
+	VADDPS       Z2, Z4, Z4
+
+expDone:
+	VADDPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VADDPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X12
+	VADDPS        Y12, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VMOVSS        X2, (BX)
+	ADDQ          16(AX), CX
+	ADDQ          $0x04, DX
+	ADDQ          $0x04, BX
+	ADDQ          72(AX), SI
+	ADDQ          48(AX), R8
+	DECQ          DI
+	JNE           row
+	VZEROUPPER
+	RET
+
+// func softmaxMaskBiasAVX512(p *byte)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·softmaxMaskBiasAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         56(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         40(AX), R9
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R9, Z2
+	VMOVUPS      wff800000<>+0(SB), Z3
+	VMOVUPS      wff800000<>+0(SB), Z4
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+scores:
+	CMPQ      R11, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R10*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VMOVUPS   (SI)(R10*4), Z17
+	VCMPPS    $0x04, w00000000<>+0(SB), Z17, K1
+	VBLENDMPS Z5, Z1, K1, Z6
+	VPCMPGTD  index<>+0(SB), Z2, K1
+	VBLENDMPS Z6, Z1, K1, Z7
+	VMOVUPS   (DI)(R10*4), Z5
+	VADDPS    Z5, Z7, Z5
+	VMOVUPS   Z5, (CX)(R10*4)
+	VMAXPS    Z3, Z5, Z3
+	VMOVUPS   64(CX)(R10*4), Z5
+	VMULPS    Z0, Z5, Z5
+	VMOVUPS   64(SI)(R10*4), Z17
+	VCMPPS    $0x04, w00000000<>+0(SB), Z17, K1
+	VBLENDMPS Z5, Z1, K1, Z8
+	VPCMPGTD  index<>+64(SB), Z2, K1
+	VBLENDMPS Z8, Z1, K1, Z9
+	VMOVUPS   64(DI)(R10*4), Z5
+	VADDPS    Z5, Z9, Z5
+	VMOVUPS   Z5, 64(CX)(R10*4)
+	VMAXPS    Z4, Z5, Z4
+	VMOVUPS   w00000020<>+0(SB), Z5
+	VPSUBD    Z5, Z2, Z2
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R11
+	JMP       scores
+
+scoresTail:
+	TESTQ        R11, R11
+	JE           scoresDone
+	VPBROADCASTD R11, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R10*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    (SI)(R10*4), K1, Z17
+	VCMPPS       $0x04, w00000000<>+0(SB), Z17, K2
+	VBLENDMPS    Z5, Z1, K2, Z10
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z10, Z1, K2, Z11
+	VMOVUPS.Z    (DI)(R10*4), K1, Z5
+	VADDPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K1, (CX)(R10*4)
+	VMOVUPS      wff800000<>+0(SB), Z17
+	VBLENDMPS    Z5, Z17, K1, Z12
+	VMAXPS       Z3, Z12, Z3
+	VPBROADCASTD R11, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R10*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    64(SI)(R10*4), K1, Z17
+	VCMPPS       $0x04, w00000000<>+0(SB), Z17, K2
+	VBLENDMPS    Z5, Z1, K2, Z13
+	VPCMPGTD     index<>+64(SB), Z2, K2
+	VBLENDMPS    Z13, Z1, K2, Z14
+	VMOVUPS.Z    64(DI)(R10*4), K1, Z2
+	VADDPS       Z2, Z14, Z2
+	VMOVUPS      Z2, K1, 64(CX)(R10*4)
+	VMOVUPS      wff800000<>+0(SB), Z5
+	VBLENDMPS    Z2, Z5, K1, Z15
+	VMAXPS       Z4, Z15, Z4
+
+scoresDone:
+	VMAXPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VMAXPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X16
+	VMAXPS        Y16, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VMAXPS        Y3, Y2, Y2
+	VMOVSS        wff7fffff<>+0(SB), X3
+	VMAXSS        X3, X2, X3
+	VMOVSS        X3, (DX)
+	VBROADCASTSS  X3, Z2
+	VMOVUPS       w00000000<>+0(SB), Z3
+	VMOVUPS       w00000000<>+0(SB), Z4
+	MOVQ          32(AX), R11
+	XORQ          R10, R10
+
+exp:
+	CMPQ         R11, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R10*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z17
+	VMAXPS       Z5, Z17, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z17
+	VRNDSCALEPS  $0x08, Z17, Z17
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z17, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z17, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z18
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z18
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z18
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z18
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z18
+	VMULPS       Z5, Z5, Z19
+	VFMADD213PS  Z5, Z19, Z18
+	VADDPS       w3f800000<>+0(SB), Z18, Z5
+	VSCALEFPS    Z17, Z5, Z5
+	VMOVUPS      Z5, (CX)(R10*4)
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      64(CX)(R10*4), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z17
+	VMAXPS       Z5, Z17, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z17
+	VRNDSCALEPS  $0x08, Z17, Z17
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z17, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z17, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z18
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z18
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z18
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z18
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z18
+	VMULPS       Z5, Z5, Z19
+	VFMADD213PS  Z5, Z19, Z18
+	VADDPS       w3f800000<>+0(SB), Z18, Z5
+	VSCALEFPS    Z17, Z5, Z5
+	VMOVUPS      Z5, 64(CX)(R10*4)
+	VADDPS       Z5, Z4, Z4
+	ADDQ         $0x20, R10
+	SUBQ         $0x20, R11
+	JMP          exp
+
+expTail:
+	TESTQ        R11, R11
+	JE           expDone
+	VPBROADCASTD R11, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R10*4), K1, Z5
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z17
+	VMAXPS       Z5, Z17, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z17
+	VRNDSCALEPS  $0x08, Z17, Z17
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z17, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z17, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z18
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z18
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z18
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z18
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z18
+	VMULPS       Z5, Z5, Z19
+	VFMADD213PS  Z5, Z19, Z18
+	VADDPS       w3f800000<>+0(SB), Z18, Z5
+	VSCALEFPS    Z17, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)(R10*4)
+	VMOVAPS.Z    Z5, K1, Z5
+	VADDPS       Z5, Z3, Z3
+	VPBROADCASTD R11, Z5
+	VPCMPGTD     index<>+64(SB), Z5, K1
+	VMOVUPS.Z    64(CX)(R10*4), K1, Z5
+	VSUBPS       Z2, Z5, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z5
+	VMAXPS       Z2, Z5, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z5, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z5, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z17
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z17
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z17
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z17
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z17
+	VMULPS       Z2, Z2, Z18
+	VFMADD213PS  Z2, Z18, Z17
+	VADDPS       w3f800000<>+0(SB), Z17, Z2
+	VSCALEFPS    Z5, Z2, Z2
+	VMOVUPS      Z2, K1, 64(CX)(R10*4)
+	VMOVAPS.Z    Z2, K1, Z2
+	VADDPS       Z2, Z4, Z4
+
+expDone:
+	VADDPS        Z4, Z3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VMOVUPS       Y2, Y2
+	VADDPS        Y3, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X16
+	VADDPS        Y16, Y2, Y2
+	VPERMILPS     $0x4e, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VPERMILPS     $0xb1, Y2, Y3
+	VADDPS        Y3, Y2, Y2
+	VMOVSS        X2, (BX)
+	ADDQ          16(AX), CX
+	ADDQ          $0x04, DX
+	ADDQ          $0x04, BX
+	ADDQ          72(AX), DI
+	ADDQ          48(AX), R9
+	DECQ          R8
+	JNE           row
+	VZEROUPPER
+	RET
+
+// func gradientAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·gradientAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         40(AX), R8
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R8, Z2
+	VBROADCASTSS (BX), Z3
+	VBROADCASTSS (SI), Z4
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
+
+columns:
+	CMPQ         R10, $0x10
+	JL           columnsTail
+	VMOVUPS      (CX)(R9*4), Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K1
+	VBLENDMPS    Z5, Z1, K1, Z6
+	VSUBPS       Z3, Z6, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z8
+	VMAXPS       Z5, Z8, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z8
+	VRNDSCALEPS  $0x08, Z8, Z8
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z8, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z8, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z9
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z9
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z9
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z9
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z9
+	VMULPS       Z5, Z5, Z10
+	VFMADD213PS  Z5, Z10, Z9
+	VADDPS       w3f800000<>+0(SB), Z9, Z5
+	VSCALEFPS    Z8, Z5, Z5
+	VMOVUPS      Z5, (CX)(R9*4)
+	VMOVUPS      (DX)(R9*4), Z8
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVUPS      Z5, (DX)(R9*4)
+	VMOVUPS      w00000010<>+0(SB), Z5
+	VPSUBD       Z5, Z2, Z2
+	ADDQ         $0x10, R9
+	SUBQ         $0x10, R10
+	JMP          columns
+
+columnsTail:
+	TESTQ        R10, R10
+	JE           columnsDone
+	VPBROADCASTD R10, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R9*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z7
+	VSUBPS       Z3, Z7, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z3, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z5
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z5
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z5
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z8
+	VFMADD213PS  Z2, Z8, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)(R9*4)
+	VMOVUPS.Z    (DX)(R9*4), K1, Z3
+	VSUBPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVUPS      Z2, K1, (DX)(R9*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 48(AX), R8
+	DECQ DI
+	JNE  row
+	VZEROUPPER
+	RET
+
+DATA w00000010<>+0(SB)/4, $0x00000010
+DATA w00000010<>+4(SB)/4, $0x00000010
+DATA w00000010<>+8(SB)/4, $0x00000010
+DATA w00000010<>+12(SB)/4, $0x00000010
+DATA w00000010<>+16(SB)/4, $0x00000010
+DATA w00000010<>+20(SB)/4, $0x00000010
+DATA w00000010<>+24(SB)/4, $0x00000010
+DATA w00000010<>+28(SB)/4, $0x00000010
+DATA w00000010<>+32(SB)/4, $0x00000010
+DATA w00000010<>+36(SB)/4, $0x00000010
+DATA w00000010<>+40(SB)/4, $0x00000010
+DATA w00000010<>+44(SB)/4, $0x00000010
+DATA w00000010<>+48(SB)/4, $0x00000010
+DATA w00000010<>+52(SB)/4, $0x00000010
+DATA w00000010<>+56(SB)/4, $0x00000010
+DATA w00000010<>+60(SB)/4, $0x00000010
+GLOBL w00000010<>(SB), RODATA|NOPTR, $64
+
+// func gradientMaskAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·gradientMaskAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         40(AX), R9
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R9, Z2
+	VBROADCASTSS (BX), Z3
+	VBROADCASTSS (SI), Z4
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+columns:
+	CMPQ         R11, $0x10
+	JL           columnsTail
+	VMOVUPS      (CX)(R10*4), Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      (DI)(R10*4), Z10
+	VCMPPS       $0x04, w00000000<>+0(SB), Z10, K1
+	VBLENDMPS    Z5, Z1, K1, Z6
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z6, Z1, K2, Z7
+	VSUBPS       Z3, Z7, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z10
+	VMAXPS       Z5, Z10, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z10
+	VRNDSCALEPS  $0x08, Z10, Z10
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z10, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z10, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z11
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z11
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z11
+	VMULPS       Z5, Z5, Z12
+	VFMADD213PS  Z5, Z12, Z11
+	VADDPS       w3f800000<>+0(SB), Z11, Z5
+	VSCALEFPS    Z10, Z5, Z5
+	VMOVUPS      Z5, (CX)(R10*4)
+	VMOVUPS      (DX)(R10*4), Z10
+	VSUBPS       Z4, Z10, Z10
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVAPS.Z    Z5, K2, Z5
+	VMOVUPS      Z5, (DX)(R10*4)
+	VMOVUPS      w00000010<>+0(SB), Z5
+	VPSUBD       Z5, Z2, Z2
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R11
+	JMP          columns
+
+columnsTail:
+	TESTQ        R11, R11
+	JE           columnsDone
+	VPBROADCASTD R11, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R10*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    (DI)(R10*4), K1, Z10
+	VCMPPS       $0x04, w00000000<>+0(SB), Z10, K2
+	VBLENDMPS    Z5, Z1, K2, Z8
+	VPCMPGTD     index<>+0(SB), Z2, K3
+	VBLENDMPS    Z8, Z1, K3, Z9
+	VSUBPS       Z3, Z9, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z3, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z5
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z5
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z5
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z10
+	VFMADD213PS  Z2, Z10, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)(R10*4)
+	VMOVUPS.Z    (DX)(R10*4), K1, Z3
+	VSUBPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVAPS.Z    Z2, K3, Z2
+	VMOVUPS      Z2, K1, (DX)(R10*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 48(AX), R9
+	DECQ R8
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientBiasAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·gradientBiasAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         40(AX), R9
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R9, Z2
+	VBROADCASTSS (BX), Z3
+	VBROADCASTSS (SI), Z4
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+columns:
+	CMPQ         R11, $0x10
+	JL           columnsTail
+	VMOVUPS      (CX)(R10*4), Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K1
+	VBLENDMPS    Z5, Z1, K1, Z6
+	VMOVUPS      (DI)(R10*4), Z5
+	VADDPS       Z5, Z6, Z5
+	VSUBPS       Z3, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z8
+	VMAXPS       Z5, Z8, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z8
+	VRNDSCALEPS  $0x08, Z8, Z8
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z8, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z8, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z9
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z9
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z9
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z9
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z9
+	VMULPS       Z5, Z5, Z10
+	VFMADD213PS  Z5, Z10, Z9
+	VADDPS       w3f800000<>+0(SB), Z9, Z5
+	VSCALEFPS    Z8, Z5, Z5
+	VMOVUPS      Z5, (CX)(R10*4)
+	VMOVUPS      (DX)(R10*4), Z8
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVUPS      Z5, (DX)(R10*4)
+	VMOVUPS      w00000010<>+0(SB), Z5
+	VPSUBD       Z5, Z2, Z2
+	ADDQ         $0x10, R10
+	SUBQ         $0x10, R11
+	JMP          columns
+
+columnsTail:
+	TESTQ        R11, R11
+	JE           columnsDone
+	VPBROADCASTD R11, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R10*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z7
+	VMOVUPS.Z    (DI)(R10*4), K1, Z2
+	VADDPS       Z2, Z7, Z2
+	VSUBPS       Z3, Z2, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z3, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z5
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z5
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z5
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z8
+	VFMADD213PS  Z2, Z8, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)(R10*4)
+	VMOVUPS.Z    (DX)(R10*4), K1, Z3
+	VSUBPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVUPS      Z2, K1, (DX)(R10*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), DI
+	ADDQ 48(AX), R9
+	DECQ R8
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientMaskBiasAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·gradientMaskBiasAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         64(AX), R8
+	MOVQ         24(AX), R9
+	MOVQ         40(AX), R10
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R10, Z2
+	VBROADCASTSS (BX), Z3
+	VBROADCASTSS (SI), Z4
+	MOVQ         32(AX), R12
+	XORQ         R11, R11
+
+columns:
+	CMPQ         R12, $0x10
+	JL           columnsTail
+	VMOVUPS      (CX)(R11*4), Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      (DI)(R11*4), Z10
+	VCMPPS       $0x04, w00000000<>+0(SB), Z10, K1
+	VBLENDMPS    Z5, Z1, K1, Z6
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z6, Z1, K2, Z7
+	VMOVUPS      (R8)(R11*4), Z5
+	VADDPS       Z5, Z7, Z5
+	VSUBPS       Z3, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z10
+	VMAXPS       Z5, Z10, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z10
+	VRNDSCALEPS  $0x08, Z10, Z10
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z10, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z10, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z11
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z11
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z11
+	VMULPS       Z5, Z5, Z12
+	VFMADD213PS  Z5, Z12, Z11
+	VADDPS       w3f800000<>+0(SB), Z11, Z5
+	VSCALEFPS    Z10, Z5, Z5
+	VMOVUPS      Z5, (CX)(R11*4)
+	VMOVUPS      (DX)(R11*4), Z10
+	VSUBPS       Z4, Z10, Z10
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVAPS.Z    Z5, K2, Z5
+	VMOVUPS      Z5, (DX)(R11*4)
+	VMOVUPS      w00000010<>+0(SB), Z5
+	VPSUBD       Z5, Z2, Z2
+	ADDQ         $0x10, R11
+	SUBQ         $0x10, R12
+	JMP          columns
+
+columnsTail:
+	TESTQ        R12, R12
+	JE           columnsDone
+	VPBROADCASTD R12, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R11*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    (DI)(R11*4), K1, Z10
+	VCMPPS       $0x04, w00000000<>+0(SB), Z10, K2
+	VBLENDMPS    Z5, Z1, K2, Z8
+	VPCMPGTD     index<>+0(SB), Z2, K3
+	VBLENDMPS    Z8, Z1, K3, Z9
+	VMOVUPS.Z    (R8)(R11*4), K1, Z2
+	VADDPS       Z2, Z9, Z2
+	VSUBPS       Z3, Z2, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z3, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z5
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z5
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z5
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z10
+	VFMADD213PS  Z2, Z10, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)(R11*4)
+	VMOVUPS.Z    (DX)(R11*4), K1, Z3
+	VSUBPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMULPS       Z0, Z2, Z2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVAPS.Z    Z2, K3, Z2
+	VMOVUPS      Z2, K1, (DX)(R11*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), R8
+	ADDQ 48(AX), R10
+	DECQ R9
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientBiasSumAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·gradientBiasSumAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         80(AX), R8
+	MOVQ         24(AX), R9
+	MOVQ         40(AX), R10
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R10, Z2
+	VBROADCASTSS (BX), Z3
+	VBROADCASTSS (SI), Z4
+	MOVQ         32(AX), R12
+	XORQ         R11, R11
+
+columns:
+	CMPQ         R12, $0x10
+	JL           columnsTail
+	VMOVUPS      (CX)(R11*4), Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K1
+	VBLENDMPS    Z5, Z1, K1, Z6
+	VMOVUPS      (DI)(R11*4), Z5
+	VADDPS       Z5, Z6, Z5
+	VSUBPS       Z3, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z8
+	VMAXPS       Z5, Z8, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z8
+	VRNDSCALEPS  $0x08, Z8, Z8
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z8, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z8, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z9
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z9
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z9
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z9
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z9
+	VMULPS       Z5, Z5, Z10
+	VFMADD213PS  Z5, Z10, Z9
+	VADDPS       w3f800000<>+0(SB), Z9, Z5
+	VSCALEFPS    Z8, Z5, Z5
+	VMOVUPS      Z5, (CX)(R11*4)
+	VMOVUPS      (DX)(R11*4), Z8
+	VSUBPS       Z4, Z8, Z8
+	VMULPS       Z8, Z5, Z5
+	VMOVUPS      (R8)(R11*4), Z8
+	VADDPS       Z8, Z5, Z8
+	VMOVUPS      Z8, (R8)(R11*4)
+	VMULPS       Z0, Z5, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVUPS      Z5, (DX)(R11*4)
+	VMOVUPS      w00000010<>+0(SB), Z5
+	VPSUBD       Z5, Z2, Z2
+	ADDQ         $0x10, R11
+	SUBQ         $0x10, R12
+	JMP          columns
+
+columnsTail:
+	TESTQ        R12, R12
+	JE           columnsDone
+	VPBROADCASTD R12, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R11*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z5, Z1, K2, Z7
+	VMOVUPS.Z    (DI)(R11*4), K1, Z2
+	VADDPS       Z2, Z7, Z2
+	VSUBPS       Z3, Z2, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z3, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z5
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z5
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z5
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z8
+	VFMADD213PS  Z2, Z8, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)(R11*4)
+	VMOVUPS.Z    (DX)(R11*4), K1, Z3
+	VSUBPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS.Z    (R8)(R11*4), K1, Z3
+	VADDPS       Z3, Z2, Z3
+	VMOVUPS      Z3, K1, (R8)(R11*4)
+	VMULPS       Z0, Z2, Z2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVUPS      Z2, K1, (DX)(R11*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), DI
+	ADDQ 88(AX), R8
+	ADDQ 48(AX), R10
+	DECQ R9
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientMaskBiasSumAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·gradientMaskBiasSumAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         64(AX), R8
+	MOVQ         80(AX), R9
+	MOVQ         24(AX), R10
+	MOVQ         40(AX), R11
+	VBROADCASTSS 112(AX), Z0
+	VBROADCASTSS 116(AX), Z1
+
+row:
+	VPBROADCASTD R11, Z2
+	VBROADCASTSS (BX), Z3
+	VBROADCASTSS (SI), Z4
+	MOVQ         32(AX), R13
+	XORQ         R12, R12
+
+columns:
+	CMPQ         R13, $0x10
+	JL           columnsTail
+	VMOVUPS      (CX)(R12*4), Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      (DI)(R12*4), Z10
+	VCMPPS       $0x04, w00000000<>+0(SB), Z10, K1
+	VBLENDMPS    Z5, Z1, K1, Z6
+	VPCMPGTD     index<>+0(SB), Z2, K2
+	VBLENDMPS    Z6, Z1, K2, Z7
+	VMOVUPS      (R8)(R12*4), Z5
+	VADDPS       Z5, Z7, Z5
+	VSUBPS       Z3, Z5, Z5
+	VMOVUPS      wc2d00000<>+0(SB), Z10
+	VMAXPS       Z5, Z10, Z5
+	VMULPS       w3fb8aa3b<>+0(SB), Z5, Z10
+	VRNDSCALEPS  $0x08, Z10, Z10
+	VMOVUPS      Z5, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z10, Z5
+	VFNMADD231PS wb95e8083<>+0(SB), Z10, Z5
+	VMOVUPS      w3ab688be<>+0(SB), Z11
+	VFMADD213PS  w3c0905f1<>+0(SB), Z5, Z11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z5, Z11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z5, Z11
+	VFMADD213PS  w3f000000<>+0(SB), Z5, Z11
+	VMULPS       Z5, Z5, Z12
+	VFMADD213PS  Z5, Z12, Z11
+	VADDPS       w3f800000<>+0(SB), Z11, Z5
+	VSCALEFPS    Z10, Z5, Z5
+	VMOVUPS      Z5, (CX)(R12*4)
+	VMOVUPS      (DX)(R12*4), Z10
+	VSUBPS       Z4, Z10, Z10
+	VMULPS       Z10, Z5, Z5
+	VMOVUPS      (R9)(R12*4), Z10
+	VADDPS       Z10, Z5, Z10
+	VMOVUPS      Z10, (R9)(R12*4)
+	VMULPS       Z0, Z5, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVAPS.Z    Z5, K2, Z5
+	VMOVUPS      Z5, (DX)(R12*4)
+	VMOVUPS      w00000010<>+0(SB), Z5
+	VPSUBD       Z5, Z2, Z2
+	ADDQ         $0x10, R12
+	SUBQ         $0x10, R13
+	JMP          columns
+
+columnsTail:
+	TESTQ        R13, R13
+	JE           columnsDone
+	VPBROADCASTD R13, Z5
+	VPCMPGTD     index<>+0(SB), Z5, K1
+	VMOVUPS.Z    (CX)(R12*4), K1, Z5
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS.Z    (DI)(R12*4), K1, Z10
+	VCMPPS       $0x04, w00000000<>+0(SB), Z10, K2
+	VBLENDMPS    Z5, Z1, K2, Z8
+	VPCMPGTD     index<>+0(SB), Z2, K3
+	VBLENDMPS    Z8, Z1, K3, Z9
+	VMOVUPS.Z    (R8)(R12*4), K1, Z2
+	VADDPS       Z2, Z9, Z2
+	VSUBPS       Z3, Z2, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
+	VMAXPS       Z2, Z3, Z2
+	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z2, Z2
+	VFNMADD231PS w3f318000<>+0(SB), Z3, Z2
+	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS      w3ab688be<>+0(SB), Z5
+	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z5
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z5
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  w3f000000<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z10
+	VFMADD213PS  Z2, Z10, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)(R12*4)
+	VMOVUPS.Z    (DX)(R12*4), K1, Z3
+	VSUBPS       Z4, Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS.Z    (R9)(R12*4), K1, Z3
+	VADDPS       Z3, Z2, Z3
+	VMOVUPS      Z3, K1, (R9)(R12*4)
+	VMULPS       Z0, Z2, Z2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVAPS.Z    Z2, K3, Z2
+	VMOVUPS      Z2, K1, (DX)(R12*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), R8
+	ADDQ 88(AX), R9
+	ADDQ 48(AX), R11
+	DECQ R10
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func scaleRowsAVX512(p *byte)
+// Requires: AVX, AVX512F
+TEXT ·scaleRowsAVX512(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 96(AX), DX
+	MOVQ 24(AX), BX
+
+row:
+	VBROADCASTSS (DX), Z0
+	MOVQ         32(AX), DI
+	XORQ         SI, SI
+
+columns:
+	CMPQ    DI, $0x10
+	JL      columnsTail
+	VMOVUPS (CX)(SI*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)(SI*4)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, DI
+	JMP     columns
+
+columnsTail:
+	TESTQ        DI, DI
+	JE           columnsDone
+	VPBROADCASTD DI, Z1
+	VPCMPGTD     index<>+0(SB), Z1, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z1
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (CX)(SI*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ $0x04, DX
+	DECQ BX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func dotRowsAVX512(p *byte)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·dotRowsAVX512(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 96(AX), BX
+	MOVQ 24(AX), SI
+
+row:
+	VMOVUPS w00000000<>+0(SB), Z0
+	VMOVUPS w00000000<>+0(SB), Z1
+	MOVQ    32(AX), R8
+	XORQ    DI, DI
+
+columns:
+	CMPQ        R8, $0x20
+	JL          columnsTail
+	VMOVUPS     (CX)(DI*4), Z2
+	VMOVUPS     (DX)(DI*4), Z3
+	VFMADD231PS Z3, Z2, Z0
+	VMOVUPS     64(CX)(DI*4), Z2
+	VMOVUPS     64(DX)(DI*4), Z3
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ        $0x20, DI
+	SUBQ        $0x20, R8
+	JMP         columns
+
+columnsTail:
+	TESTQ        R8, R8
+	JE           columnsDone
+	VPBROADCASTD R8, Z2
+	VPCMPGTD     index<>+0(SB), Z2, K1
+	VMOVUPS.Z    (CX)(DI*4), K1, Z2
+	VMOVUPS.Z    (DX)(DI*4), K1, Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VPBROADCASTD R8, Z2
+	VPCMPGTD     index<>+64(SB), Z2, K1
+	VMOVUPS.Z    64(CX)(DI*4), K1, Z2
+	VMOVUPS.Z    64(DX)(DI*4), K1, Z3
+	VFMADD231PS  Z3, Z2, Z1
+
+columnsDone:
+	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMOVUPS       Y0, Y0
-	VMAXPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X13
-	VMAXPS        Y13, Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X4
+	VADDPS        Y4, Y0, Y0
 	VPERMILPS     $0x4e, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
+	VADDPS        Y1, Y0, Y0
 	VPERMILPS     $0xb1, Y0, Y1
-	VMAXPS        Y1, Y0, Y0
-	VMOVSS        X0, (AX)
+	VADDPS        Y1, Y0, Y0
+	VMOVSS        X0, (BX)
+	ADDQ          16(AX), CX
+	ADDQ          16(AX), DX
+	ADDQ          $0x04, BX
+	DECQ          SI
+	JNE           row
 	VZEROUPPER
 	RET
 
-// func gradAVX512(out *float32, p *float32, dp *float32, n int, delta float32)
-// Requires: AVX, AVX512F
-TEXT ·gradAVX512(SB), NOSPLIT, $0-36
-	MOVQ         out+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         dp+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS delta+32(FP), Z0
-	XORQ         SI, SI
+// func softmaxAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         24(AX), SI
+	MOVQ         40(AX), DI
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
 
-loop:
-	CMPQ    BX, $0x10
-	JL      tail
-	VMOVUPS (CX)(SI*4), Z1
-	VMOVUPS (DX)(SI*4), Z2
-	VSUBPS  Z0, Z2, Z2
-	VMULPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)(SI*4)
-	ADDQ    $0x10, SI
-	SUBQ    $0x10, BX
-	JMP     loop
-
-tail:
-	TESTQ        BX, BX
-	JE           done
-	VPBROADCASTD BX, Z1
-	VPCMPGTD     index<>+0(SB), Z1, K1
-	VMOVUPS.Z    (CX)(SI*4), K1, Z1
-	VMOVUPS.Z    (DX)(SI*4), K1, Z2
-	VSUBPS       Z0, Z2, Z0
-	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)(SI*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func hideAVX512(out *float32, x *float32, mask *float32, n int, alpha float32)
-// Requires: AVX, AVX512F
-TEXT ·hideAVX512(SB), NOSPLIT, $0-36
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         mask+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS alpha+32(FP), Z0
-	XORQ         SI, SI
-
-loop:
-	CMPQ      BX, $0x10
-	JL        tail
-	VMOVUPS   (CX)(SI*4), Z1
-	VMOVUPS   (DX)(SI*4), Z2
-	VCMPPS    $0x04, w00000000<>+0(SB), Z2, K1
-	VMULPS    Z0, Z1, Z1
-	VMOVAPS.Z Z1, K1, Z1
-	VMOVUPS   Z1, (AX)(SI*4)
-	ADDQ      $0x10, SI
-	SUBQ      $0x10, BX
-	JMP       loop
-
-tail:
-	TESTQ        BX, BX
-	JE           done
-	VPBROADCASTD BX, Z1
-	VPCMPGTD     index<>+0(SB), Z1, K1
-	VMOVUPS.Z    (CX)(SI*4), K1, Z1
-	VMOVUPS.Z    (DX)(SI*4), K1, Z2
-	VCMPPS       $0x04, w00000000<>+0(SB), Z2, K2
-	VMULPS       Z0, Z1, Z0
-	VMOVAPS.Z    Z0, K2, Z0
-	VMOVUPS      Z0, K1, (AX)(SI*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func scoresAVX2(out *float32, x *float32, n int, scale float32, res *float32)
-// Requires: AVX, AVX2
-TEXT ·scoresAVX2(SB), NOSPLIT, $0-40
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS scale+24(FP), Y0
-	VMOVUPS      wff800000<>+0(SB), Y1
-	VMOVUPS      wff800000<>+0(SB), Y2
-	VMOVUPS      wff800000<>+0(SB), Y3
-	VMOVUPS      wff800000<>+0(SB), Y4
-	XORQ         BX, BX
-
-loop:
-	CMPQ    DX, $0x20
-	JL      tail
-	VMOVUPS (CX)(BX*4), Y5
-	VMULPS  Y0, Y5, Y5
-	VMAXPS  Y1, Y5, Y1
-	VMOVUPS Y5, (AX)(BX*4)
-	VMOVUPS 32(CX)(BX*4), Y5
-	VMULPS  Y0, Y5, Y5
-	VMAXPS  Y2, Y5, Y2
-	VMOVUPS Y5, 32(AX)(BX*4)
-	VMOVUPS 64(CX)(BX*4), Y5
-	VMULPS  Y0, Y5, Y5
-	VMAXPS  Y3, Y5, Y3
-	VMOVUPS Y5, 64(AX)(BX*4)
-	VMOVUPS 96(CX)(BX*4), Y5
-	VMULPS  Y0, Y5, Y5
-	VMAXPS  Y4, Y5, Y4
-	VMOVUPS Y5, 96(AX)(BX*4)
-	ADDQ    $0x20, BX
-	SUBQ    $0x20, DX
-	JMP     loop
-
-tail:
-	TESTQ        DX, DX
-	JE           join
-	VMOVD        DX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+0(SB), Y5, Y5
-	VMASKMOVPS   (CX)(BX*4), Y5, Y7
-	VMULPS       Y0, Y7, Y7
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y5, Y7, Y8, Y8
-	VMAXPS       Y1, Y8, Y1
-	VMASKMOVPS   Y7, Y5, (AX)(BX*4)
-	VMOVD        DX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+32(SB), Y5, Y5
-	VMASKMOVPS   32(CX)(BX*4), Y5, Y7
-	VMULPS       Y0, Y7, Y7
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y5, Y7, Y8, Y8
-	VMAXPS       Y2, Y8, Y2
-	VMASKMOVPS   Y7, Y5, 32(AX)(BX*4)
-	VMOVD        DX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+64(SB), Y5, Y5
-	VMASKMOVPS   64(CX)(BX*4), Y5, Y7
-	VMULPS       Y0, Y7, Y7
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y5, Y7, Y8, Y8
-	VMAXPS       Y3, Y8, Y3
-	VMASKMOVPS   Y7, Y5, 64(AX)(BX*4)
-	VMOVD        DX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+96(SB), Y5, Y5
-	VMASKMOVPS   96(CX)(BX*4), Y5, Y7
-	VMULPS       Y0, Y7, Y0
-	VMOVUPS      wff800000<>+0(SB), Y7
-	VBLENDVPS    Y5, Y0, Y7, Y7
-	VMAXPS       Y4, Y7, Y4
-	VMASKMOVPS   Y0, Y5, 96(AX)(BX*4)
-
-join:
-	MOVQ         res+32(FP), AX
-	VMAXPS       Y3, Y1, Y0
-	VMAXPS       Y4, Y2, Y1
-	VMAXPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X6
-	VMAXPS       Y6, Y0, Y0
-	VPERMILPS    $0x4e, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VPERMILPS    $0xb1, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VMOVSS       X0, (AX)
-	VZEROUPPER
-	RET
-
-// func scoresMaskAVX2(out *float32, x *float32, mask *float32, n int, scale float32, hidden float32, res *float32)
-// Requires: AVX, AVX2
-TEXT ·scoresMaskAVX2(SB), NOSPLIT, $0-48
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         mask+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS scale+32(FP), Y0
-	VBROADCASTSS hidden+36(FP), Y1
-	VMOVUPS      wff800000<>+0(SB), Y2
+row:
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
 	VMOVUPS      wff800000<>+0(SB), Y3
 	VMOVUPS      wff800000<>+0(SB), Y4
 	VMOVUPS      wff800000<>+0(SB), Y5
-	XORQ         SI, SI
-
-loop:
-	CMPQ      BX, $0x20
-	JL        tail
-	VMOVUPS   (CX)(SI*4), Y6
-	VMOVUPS   (DX)(SI*4), Y7
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VMAXPS    Y2, Y6, Y2
-	VMOVUPS   Y6, (AX)(SI*4)
-	VMOVUPS   32(CX)(SI*4), Y6
-	VMOVUPS   32(DX)(SI*4), Y7
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VMAXPS    Y3, Y6, Y3
-	VMOVUPS   Y6, 32(AX)(SI*4)
-	VMOVUPS   64(CX)(SI*4), Y6
-	VMOVUPS   64(DX)(SI*4), Y7
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VMAXPS    Y4, Y6, Y4
-	VMOVUPS   Y6, 64(AX)(SI*4)
-	VMOVUPS   96(CX)(SI*4), Y6
-	VMOVUPS   96(DX)(SI*4), Y7
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VMAXPS    Y5, Y6, Y5
-	VMOVUPS   Y6, 96(AX)(SI*4)
-	ADDQ      $0x20, SI
-	SUBQ      $0x20, BX
-	JMP       loop
-
-tail:
-	TESTQ        BX, BX
-	JE           join
-	VMOVD        BX, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+0(SB), Y6, Y6
-	VMASKMOVPS   (CX)(SI*4), Y6, Y7
-	VMASKMOVPS   (DX)(SI*4), Y6, Y9
-	VMULPS       Y0, Y7, Y7
-	VCMPPS       $0x04, w00000000<>+0(SB), Y9, Y9
-	VBLENDVPS    Y9, Y7, Y1, Y7
-	VMOVUPS      wff800000<>+0(SB), Y9
-	VBLENDVPS    Y6, Y7, Y9, Y9
-	VMAXPS       Y2, Y9, Y2
-	VMASKMOVPS   Y7, Y6, (AX)(SI*4)
-	VMOVD        BX, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+32(SB), Y6, Y6
-	VMASKMOVPS   32(CX)(SI*4), Y6, Y7
-	VMASKMOVPS   32(DX)(SI*4), Y6, Y9
-	VMULPS       Y0, Y7, Y7
-	VCMPPS       $0x04, w00000000<>+0(SB), Y9, Y9
-	VBLENDVPS    Y9, Y7, Y1, Y7
-	VMOVUPS      wff800000<>+0(SB), Y9
-	VBLENDVPS    Y6, Y7, Y9, Y9
-	VMAXPS       Y3, Y9, Y3
-	VMASKMOVPS   Y7, Y6, 32(AX)(SI*4)
-	VMOVD        BX, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+64(SB), Y6, Y6
-	VMASKMOVPS   64(CX)(SI*4), Y6, Y7
-	VMASKMOVPS   64(DX)(SI*4), Y6, Y9
-	VMULPS       Y0, Y7, Y7
-	VCMPPS       $0x04, w00000000<>+0(SB), Y9, Y9
-	VBLENDVPS    Y9, Y7, Y1, Y7
-	VMOVUPS      wff800000<>+0(SB), Y9
-	VBLENDVPS    Y6, Y7, Y9, Y9
-	VMAXPS       Y4, Y9, Y4
-	VMASKMOVPS   Y7, Y6, 64(AX)(SI*4)
-	VMOVD        BX, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+96(SB), Y6, Y6
-	VMASKMOVPS   96(CX)(SI*4), Y6, Y7
-	VMASKMOVPS   96(DX)(SI*4), Y6, Y9
-	VMULPS       Y0, Y7, Y0
-	VCMPPS       $0x04, w00000000<>+0(SB), Y9, Y7
-	VBLENDVPS    Y7, Y0, Y1, Y0
-	VMOVUPS      wff800000<>+0(SB), Y1
-	VBLENDVPS    Y6, Y0, Y1, Y1
-	VMAXPS       Y5, Y1, Y5
-	VMASKMOVPS   Y0, Y6, 96(AX)(SI*4)
-
-join:
-	MOVQ         res+40(FP), AX
-	VMAXPS       Y4, Y2, Y0
-	VMAXPS       Y5, Y3, Y1
-	VMAXPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X8
-	VMAXPS       Y8, Y0, Y0
-	VPERMILPS    $0x4e, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VPERMILPS    $0xb1, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VMOVSS       X0, (AX)
-	VZEROUPPER
-	RET
-
-// func scoresBiasAVX2(out *float32, x *float32, bias *float32, n int, scale float32, res *float32)
-// Requires: AVX, AVX2
-TEXT ·scoresBiasAVX2(SB), NOSPLIT, $0-48
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         bias+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS scale+32(FP), Y0
-	VMOVUPS      wff800000<>+0(SB), Y1
-	VMOVUPS      wff800000<>+0(SB), Y2
-	VMOVUPS      wff800000<>+0(SB), Y3
-	VMOVUPS      wff800000<>+0(SB), Y4
-	XORQ         SI, SI
-
-loop:
-	CMPQ    BX, $0x20
-	JL      tail
-	VMOVUPS (CX)(SI*4), Y5
-	VMOVUPS (DX)(SI*4), Y6
-	VMULPS  Y0, Y5, Y5
-	VADDPS  Y6, Y5, Y5
-	VMAXPS  Y1, Y5, Y1
-	VMOVUPS Y5, (AX)(SI*4)
-	VMOVUPS 32(CX)(SI*4), Y5
-	VMOVUPS 32(DX)(SI*4), Y6
-	VMULPS  Y0, Y5, Y5
-	VADDPS  Y6, Y5, Y5
-	VMAXPS  Y2, Y5, Y2
-	VMOVUPS Y5, 32(AX)(SI*4)
-	VMOVUPS 64(CX)(SI*4), Y5
-	VMOVUPS 64(DX)(SI*4), Y6
-	VMULPS  Y0, Y5, Y5
-	VADDPS  Y6, Y5, Y5
-	VMAXPS  Y3, Y5, Y3
-	VMOVUPS Y5, 64(AX)(SI*4)
-	VMOVUPS 96(CX)(SI*4), Y5
-	VMOVUPS 96(DX)(SI*4), Y6
-	VMULPS  Y0, Y5, Y5
-	VADDPS  Y6, Y5, Y5
-	VMAXPS  Y4, Y5, Y4
-	VMOVUPS Y5, 96(AX)(SI*4)
-	ADDQ    $0x20, SI
-	SUBQ    $0x20, BX
-	JMP     loop
-
-tail:
-	TESTQ        BX, BX
-	JE           join
-	VMOVD        BX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+0(SB), Y5, Y5
-	VMASKMOVPS   (CX)(SI*4), Y5, Y6
-	VMASKMOVPS   (DX)(SI*4), Y5, Y8
-	VMULPS       Y0, Y6, Y6
-	VADDPS       Y8, Y6, Y6
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y5, Y6, Y8, Y8
-	VMAXPS       Y1, Y8, Y1
-	VMASKMOVPS   Y6, Y5, (AX)(SI*4)
-	VMOVD        BX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+32(SB), Y5, Y5
-	VMASKMOVPS   32(CX)(SI*4), Y5, Y6
-	VMASKMOVPS   32(DX)(SI*4), Y5, Y8
-	VMULPS       Y0, Y6, Y6
-	VADDPS       Y8, Y6, Y6
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y5, Y6, Y8, Y8
-	VMAXPS       Y2, Y8, Y2
-	VMASKMOVPS   Y6, Y5, 32(AX)(SI*4)
-	VMOVD        BX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+64(SB), Y5, Y5
-	VMASKMOVPS   64(CX)(SI*4), Y5, Y6
-	VMASKMOVPS   64(DX)(SI*4), Y5, Y8
-	VMULPS       Y0, Y6, Y6
-	VADDPS       Y8, Y6, Y6
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y5, Y6, Y8, Y8
-	VMAXPS       Y3, Y8, Y3
-	VMASKMOVPS   Y6, Y5, 64(AX)(SI*4)
-	VMOVD        BX, X5
-	VPBROADCASTD X5, Y5
-	VPCMPGTD     index<>+96(SB), Y5, Y5
-	VMASKMOVPS   96(CX)(SI*4), Y5, Y6
-	VMASKMOVPS   96(DX)(SI*4), Y5, Y8
-	VMULPS       Y0, Y6, Y0
-	VADDPS       Y8, Y0, Y0
 	VMOVUPS      wff800000<>+0(SB), Y6
-	VBLENDVPS    Y5, Y0, Y6, Y6
-	VMAXPS       Y4, Y6, Y4
-	VMASKMOVPS   Y0, Y5, 96(AX)(SI*4)
+	MOVQ         32(AX), R9
+	XORQ         R8, R8
 
-join:
-	MOVQ         res+40(FP), AX
-	VMAXPS       Y3, Y1, Y0
-	VMAXPS       Y4, Y2, Y1
-	VMAXPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X7
-	VMAXPS       Y7, Y0, Y0
-	VPERMILPS    $0x4e, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VPERMILPS    $0xb1, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VMOVSS       X0, (AX)
+scores:
+	CMPQ      R9, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R8*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+0(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, (CX)(R8*4)
+	VMAXPS    Y3, Y7, Y3
+	VMOVUPS   32(CX)(R8*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+32(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, 32(CX)(R8*4)
+	VMAXPS    Y4, Y7, Y4
+	VMOVUPS   64(CX)(R8*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+64(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, 64(CX)(R8*4)
+	VMAXPS    Y5, Y7, Y5
+	VMOVUPS   96(CX)(R8*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+96(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, 96(CX)(R8*4)
+	VMAXPS    Y6, Y7, Y6
+	VMOVUPS   w00000020<>+0(SB), Y7
+	VPSUBD    Y7, Y2, Y2
+	ADDQ      $0x20, R8
+	SUBQ      $0x20, R9
+	JMP       scores
+
+scoresTail:
+	TESTQ        R9, R9
+	JE           scoresDone
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R8*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+0(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R8*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y3, Y7, Y3
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R8*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+32(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R8*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y4, Y7, Y4
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R8*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+64(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R8*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y5, Y7, Y5
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R8*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+96(SB), Y2, Y2
+	VBLENDVPS    Y2, Y9, Y1, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R8*4)
+	VMOVUPS      wff800000<>+0(SB), Y9
+	VBLENDVPS    Y7, Y2, Y9, Y2
+	VMAXPS       Y6, Y2, Y6
+
+scoresDone:
+	VMAXPS       Y5, Y3, Y2
+	VMAXPS       Y6, Y4, Y3
+	VMAXPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VMAXPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VMOVSS       wff7fffff<>+0(SB), X3
+	VMAXSS       X3, X2, X3
+	VMOVSS       X3, (DX)
+	VBROADCASTSS X3, Y2
+	VMOVUPS      w00000000<>+0(SB), Y3
+	VMOVUPS      w00000000<>+0(SB), Y4
+	VMOVUPS      w00000000<>+0(SB), Y5
+	VMOVUPS      w00000000<>+0(SB), Y6
+	MOVQ         32(AX), R9
+	XORQ         R8, R8
+
+exp:
+	CMPQ         R9, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R8*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, (CX)(R8*4)
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      32(CX)(R8*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 32(CX)(R8*4)
+	VADDPS       Y7, Y4, Y4
+	VMOVUPS      64(CX)(R8*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 64(CX)(R8*4)
+	VADDPS       Y7, Y5, Y5
+	VMOVUPS      96(CX)(R8*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 96(CX)(R8*4)
+	VADDPS       Y7, Y6, Y6
+	ADDQ         $0x20, R8
+	SUBQ         $0x20, R9
+	JMP          exp
+
+expTail:
+	TESTQ        R9, R9
+	JE           expDone
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R8*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R8*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y3, Y3
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R8*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R8*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y4, Y4
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R8*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R8*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y5, Y5
+	VMOVD        R9, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R8*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y2, Y9, Y2
+	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y2
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y2
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y2, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y2, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y2, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y2, Y10
+	VMULPS       Y2, Y2, Y11
+	VFMADD213PS  Y2, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y2
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y2, Y2
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y2, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R8*4)
+	VANDPS       Y7, Y2, Y2
+	VADDPS       Y2, Y6, Y6
+
+expDone:
+	VADDPS       Y5, Y3, Y2
+	VADDPS       Y6, Y4, Y3
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VADDPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVSS       X2, (BX)
+	ADDQ         16(AX), CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         48(AX), DI
+	DECQ         SI
+	JNE          row
 	VZEROUPPER
 	RET
 
-// func scoresMaskBiasAVX2(out *float32, x *float32, mask *float32, bias *float32, n int, scale float32, hidden float32, res *float32)
-// Requires: AVX, AVX2
-TEXT ·scoresMaskBiasAVX2(SB), NOSPLIT, $0-56
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         mask+16(FP), DX
-	MOVQ         bias+24(FP), BX
-	MOVQ         n+32(FP), SI
-	VBROADCASTSS scale+40(FP), Y0
-	VBROADCASTSS hidden+44(FP), Y1
-	VMOVUPS      wff800000<>+0(SB), Y2
+DATA w0000007f<>+0(SB)/4, $0x0000007f
+DATA w0000007f<>+4(SB)/4, $0x0000007f
+DATA w0000007f<>+8(SB)/4, $0x0000007f
+DATA w0000007f<>+12(SB)/4, $0x0000007f
+DATA w0000007f<>+16(SB)/4, $0x0000007f
+DATA w0000007f<>+20(SB)/4, $0x0000007f
+DATA w0000007f<>+24(SB)/4, $0x0000007f
+DATA w0000007f<>+28(SB)/4, $0x0000007f
+DATA w0000007f<>+32(SB)/4, $0x0000007f
+DATA w0000007f<>+36(SB)/4, $0x0000007f
+DATA w0000007f<>+40(SB)/4, $0x0000007f
+DATA w0000007f<>+44(SB)/4, $0x0000007f
+DATA w0000007f<>+48(SB)/4, $0x0000007f
+DATA w0000007f<>+52(SB)/4, $0x0000007f
+DATA w0000007f<>+56(SB)/4, $0x0000007f
+DATA w0000007f<>+60(SB)/4, $0x0000007f
+GLOBL w0000007f<>(SB), RODATA|NOPTR, $64
+
+// func softmaxMaskAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxMaskAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         56(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         40(AX), R8
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
 	VMOVUPS      wff800000<>+0(SB), Y3
 	VMOVUPS      wff800000<>+0(SB), Y4
 	VMOVUPS      wff800000<>+0(SB), Y5
-	XORQ         DI, DI
+	VMOVUPS      wff800000<>+0(SB), Y6
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
 
-loop:
-	CMPQ      SI, $0x20
-	JL        tail
-	VMOVUPS   (CX)(DI*4), Y6
-	VMOVUPS   (DX)(DI*4), Y7
-	VMOVUPS   (BX)(DI*4), Y8
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VADDPS    Y8, Y6, Y6
-	VMAXPS    Y2, Y6, Y2
-	VMOVUPS   Y6, (AX)(DI*4)
-	VMOVUPS   32(CX)(DI*4), Y6
-	VMOVUPS   32(DX)(DI*4), Y7
-	VMOVUPS   32(BX)(DI*4), Y8
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VADDPS    Y8, Y6, Y6
-	VMAXPS    Y3, Y6, Y3
-	VMOVUPS   Y6, 32(AX)(DI*4)
-	VMOVUPS   64(CX)(DI*4), Y6
-	VMOVUPS   64(DX)(DI*4), Y7
-	VMOVUPS   64(BX)(DI*4), Y8
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VADDPS    Y8, Y6, Y6
-	VMAXPS    Y4, Y6, Y4
-	VMOVUPS   Y6, 64(AX)(DI*4)
-	VMOVUPS   96(CX)(DI*4), Y6
-	VMOVUPS   96(DX)(DI*4), Y7
-	VMOVUPS   96(BX)(DI*4), Y8
-	VMULPS    Y0, Y6, Y6
-	VCMPPS    $0x04, w00000000<>+0(SB), Y7, Y7
-	VBLENDVPS Y7, Y6, Y1, Y6
-	VADDPS    Y8, Y6, Y6
-	VMAXPS    Y5, Y6, Y5
-	VMOVUPS   Y6, 96(AX)(DI*4)
-	ADDQ      $0x20, DI
-	SUBQ      $0x20, SI
-	JMP       loop
+scores:
+	CMPQ      R10, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   (SI)(R9*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+0(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, (CX)(R9*4)
+	VMAXPS    Y3, Y7, Y3
+	VMOVUPS   32(CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   32(SI)(R9*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+32(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, 32(CX)(R9*4)
+	VMAXPS    Y4, Y7, Y4
+	VMOVUPS   64(CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   64(SI)(R9*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+64(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, 64(CX)(R9*4)
+	VMAXPS    Y5, Y7, Y5
+	VMOVUPS   96(CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   96(SI)(R9*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+96(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   Y7, 96(CX)(R9*4)
+	VMAXPS    Y6, Y7, Y6
+	VMOVUPS   w00000020<>+0(SB), Y7
+	VPSUBD    Y7, Y2, Y2
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R10
+	JMP       scores
 
-tail:
-	TESTQ        SI, SI
-	JE           join
-	VMOVD        SI, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+0(SB), Y6, Y6
-	VMASKMOVPS   (CX)(DI*4), Y6, Y7
-	VMASKMOVPS   (DX)(DI*4), Y6, Y8
-	VMASKMOVPS   (BX)(DI*4), Y6, Y10
-	VMULPS       Y0, Y7, Y7
-	VCMPPS       $0x04, w00000000<>+0(SB), Y8, Y8
-	VBLENDVPS    Y8, Y7, Y1, Y7
-	VADDPS       Y10, Y7, Y7
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y6, Y7, Y8, Y8
-	VMAXPS       Y2, Y8, Y2
-	VMASKMOVPS   Y7, Y6, (AX)(DI*4)
-	VMOVD        SI, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+32(SB), Y6, Y6
-	VMASKMOVPS   32(CX)(DI*4), Y6, Y7
-	VMASKMOVPS   32(DX)(DI*4), Y6, Y8
-	VMASKMOVPS   32(BX)(DI*4), Y6, Y10
-	VMULPS       Y0, Y7, Y7
-	VCMPPS       $0x04, w00000000<>+0(SB), Y8, Y8
-	VBLENDVPS    Y8, Y7, Y1, Y7
-	VADDPS       Y10, Y7, Y7
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y6, Y7, Y8, Y8
-	VMAXPS       Y3, Y8, Y3
-	VMASKMOVPS   Y7, Y6, 32(AX)(DI*4)
-	VMOVD        SI, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+64(SB), Y6, Y6
-	VMASKMOVPS   64(CX)(DI*4), Y6, Y7
-	VMASKMOVPS   64(DX)(DI*4), Y6, Y8
-	VMASKMOVPS   64(BX)(DI*4), Y6, Y10
-	VMULPS       Y0, Y7, Y7
-	VCMPPS       $0x04, w00000000<>+0(SB), Y8, Y8
-	VBLENDVPS    Y8, Y7, Y1, Y7
-	VADDPS       Y10, Y7, Y7
-	VMOVUPS      wff800000<>+0(SB), Y8
-	VBLENDVPS    Y6, Y7, Y8, Y8
-	VMAXPS       Y4, Y8, Y4
-	VMASKMOVPS   Y7, Y6, 64(AX)(DI*4)
-	VMOVD        SI, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     index<>+96(SB), Y6, Y6
-	VMASKMOVPS   96(CX)(DI*4), Y6, Y7
-	VMASKMOVPS   96(DX)(DI*4), Y6, Y8
-	VMASKMOVPS   96(BX)(DI*4), Y6, Y10
-	VMULPS       Y0, Y7, Y0
-	VCMPPS       $0x04, w00000000<>+0(SB), Y8, Y7
-	VBLENDVPS    Y7, Y0, Y1, Y0
-	VADDPS       Y10, Y0, Y0
-	VMOVUPS      wff800000<>+0(SB), Y1
-	VBLENDVPS    Y6, Y0, Y1, Y1
-	VMAXPS       Y5, Y1, Y5
-	VMASKMOVPS   Y0, Y6, 96(AX)(DI*4)
+scoresTail:
+	TESTQ        R10, R10
+	JE           scoresDone
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   (SI)(R9*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+0(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y3, Y7, Y3
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   32(SI)(R9*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+32(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y4, Y7, Y4
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   64(SI)(R9*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+64(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y5, Y7, Y5
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   96(SI)(R9*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+96(SB), Y2, Y2
+	VBLENDVPS    Y2, Y9, Y1, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y9
+	VBLENDVPS    Y7, Y2, Y9, Y2
+	VMAXPS       Y6, Y2, Y6
 
-join:
-	MOVQ         res+48(FP), AX
-	VMAXPS       Y4, Y2, Y0
-	VMAXPS       Y5, Y3, Y1
-	VMAXPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X9
-	VMAXPS       Y9, Y0, Y0
-	VPERMILPS    $0x4e, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VPERMILPS    $0xb1, Y0, Y1
-	VMAXPS       Y1, Y0, Y0
-	VMOVSS       X0, (AX)
+scoresDone:
+	VMAXPS       Y5, Y3, Y2
+	VMAXPS       Y6, Y4, Y3
+	VMAXPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VMAXPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VMOVSS       wff7fffff<>+0(SB), X3
+	VMAXSS       X3, X2, X3
+	VMOVSS       X3, (DX)
+	VBROADCASTSS X3, Y2
+	VMOVUPS      w00000000<>+0(SB), Y3
+	VMOVUPS      w00000000<>+0(SB), Y4
+	VMOVUPS      w00000000<>+0(SB), Y5
+	VMOVUPS      w00000000<>+0(SB), Y6
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
+
+exp:
+	CMPQ         R10, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, (CX)(R9*4)
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      32(CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 32(CX)(R9*4)
+	VADDPS       Y7, Y4, Y4
+	VMOVUPS      64(CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 64(CX)(R9*4)
+	VADDPS       Y7, Y5, Y5
+	VMOVUPS      96(CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 96(CX)(R9*4)
+	VADDPS       Y7, Y6, Y6
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R10
+	JMP          exp
+
+expTail:
+	TESTQ        R10, R10
+	JE           expDone
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R9*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y3, Y3
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R9*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y4, Y4
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R9*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y5, Y5
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y2, Y9, Y2
+	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y2
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y2
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y2, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y2, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y2, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y2, Y10
+	VMULPS       Y2, Y2, Y11
+	VFMADD213PS  Y2, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y2
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y2, Y2
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y2, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R9*4)
+	VANDPS       Y7, Y2, Y2
+	VADDPS       Y2, Y6, Y6
+
+expDone:
+	VADDPS       Y5, Y3, Y2
+	VADDPS       Y6, Y4, Y3
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VADDPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVSS       X2, (BX)
+	ADDQ         16(AX), CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         48(AX), R8
+	DECQ         DI
+	JNE          row
 	VZEROUPPER
 	RET
 
-// func gradAVX2(out *float32, p *float32, dp *float32, n int, delta float32)
-// Requires: AVX, AVX2
-TEXT ·gradAVX2(SB), NOSPLIT, $0-36
-	MOVQ         out+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         dp+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS delta+32(FP), Y0
-	XORQ         SI, SI
+// func softmaxBiasAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxBiasAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         64(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         40(AX), R8
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
 
-loop:
-	CMPQ    BX, $0x08
-	JL      tail
-	VMOVUPS (CX)(SI*4), Y1
-	VMOVUPS (DX)(SI*4), Y2
-	VSUBPS  Y0, Y2, Y2
-	VMULPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
-	ADDQ    $0x08, SI
-	SUBQ    $0x08, BX
-	JMP     loop
+row:
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VMOVUPS      wff800000<>+0(SB), Y3
+	VMOVUPS      wff800000<>+0(SB), Y4
+	VMOVUPS      wff800000<>+0(SB), Y5
+	VMOVUPS      wff800000<>+0(SB), Y6
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
 
-tail:
-	TESTQ        BX, BX
-	JE           done
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
-	VPCMPGTD     index<>+0(SB), Y1, Y1
-	VMASKMOVPS   (CX)(SI*4), Y1, Y2
-	VMASKMOVPS   (DX)(SI*4), Y1, Y3
-	VSUBPS       Y0, Y3, Y0
-	VMULPS       Y0, Y2, Y0
-	VMASKMOVPS   Y0, Y1, (AX)(SI*4)
+scores:
+	CMPQ      R10, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+0(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   (SI)(R9*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, (CX)(R9*4)
+	VMAXPS    Y3, Y7, Y3
+	VMOVUPS   32(CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+32(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   32(SI)(R9*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, 32(CX)(R9*4)
+	VMAXPS    Y4, Y7, Y4
+	VMOVUPS   64(CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+64(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   64(SI)(R9*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, 64(CX)(R9*4)
+	VMAXPS    Y5, Y7, Y5
+	VMOVUPS   96(CX)(R9*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VPCMPGTD  index<>+96(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   96(SI)(R9*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, 96(CX)(R9*4)
+	VMAXPS    Y6, Y7, Y6
+	VMOVUPS   w00000020<>+0(SB), Y7
+	VPSUBD    Y7, Y2, Y2
+	ADDQ      $0x20, R9
+	SUBQ      $0x20, R10
+	JMP       scores
 
-done:
+scoresTail:
+	TESTQ        R10, R10
+	JE           scoresDone
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+0(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   (SI)(R9*4), Y7, Y10
+	VADDPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y3, Y7, Y3
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+32(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   32(SI)(R9*4), Y7, Y10
+	VADDPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y4, Y7, Y4
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+64(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   64(SI)(R9*4), Y7, Y10
+	VADDPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y5, Y7, Y5
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R9*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VPCMPGTD     index<>+96(SB), Y2, Y2
+	VBLENDVPS    Y2, Y9, Y1, Y2
+	VMASKMOVPS   96(SI)(R9*4), Y7, Y9
+	VADDPS       Y9, Y2, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R9*4)
+	VMOVUPS      wff800000<>+0(SB), Y9
+	VBLENDVPS    Y7, Y2, Y9, Y2
+	VMAXPS       Y6, Y2, Y6
+
+scoresDone:
+	VMAXPS       Y5, Y3, Y2
+	VMAXPS       Y6, Y4, Y3
+	VMAXPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VMAXPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VMOVSS       wff7fffff<>+0(SB), X3
+	VMAXSS       X3, X2, X3
+	VMOVSS       X3, (DX)
+	VBROADCASTSS X3, Y2
+	VMOVUPS      w00000000<>+0(SB), Y3
+	VMOVUPS      w00000000<>+0(SB), Y4
+	VMOVUPS      w00000000<>+0(SB), Y5
+	VMOVUPS      w00000000<>+0(SB), Y6
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
+
+exp:
+	CMPQ         R10, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, (CX)(R9*4)
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      32(CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 32(CX)(R9*4)
+	VADDPS       Y7, Y4, Y4
+	VMOVUPS      64(CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 64(CX)(R9*4)
+	VADDPS       Y7, Y5, Y5
+	VMOVUPS      96(CX)(R9*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 96(CX)(R9*4)
+	VADDPS       Y7, Y6, Y6
+	ADDQ         $0x20, R9
+	SUBQ         $0x20, R10
+	JMP          exp
+
+expTail:
+	TESTQ        R10, R10
+	JE           expDone
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R9*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y3, Y3
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R9*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y4, Y4
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R9*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y5, Y5
+	VMOVD        R10, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R9*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y2, Y9, Y2
+	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y2
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y2
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y2, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y2, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y2, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y2, Y10
+	VMULPS       Y2, Y2, Y11
+	VFMADD213PS  Y2, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y2
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y2, Y2
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y2, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R9*4)
+	VANDPS       Y7, Y2, Y2
+	VADDPS       Y2, Y6, Y6
+
+expDone:
+	VADDPS       Y5, Y3, Y2
+	VADDPS       Y6, Y4, Y3
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VADDPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVSS       X2, (BX)
+	ADDQ         16(AX), CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         72(AX), SI
+	ADDQ         48(AX), R8
+	DECQ         DI
+	JNE          row
 	VZEROUPPER
 	RET
 
-// func hideAVX2(out *float32, x *float32, mask *float32, n int, alpha float32)
+// func softmaxMaskBiasAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxMaskBiasAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         96(AX), DX
+	MOVQ         104(AX), BX
+	MOVQ         56(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         40(AX), R9
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VMOVUPS      wff800000<>+0(SB), Y3
+	VMOVUPS      wff800000<>+0(SB), Y4
+	VMOVUPS      wff800000<>+0(SB), Y5
+	VMOVUPS      wff800000<>+0(SB), Y6
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+scores:
+	CMPQ      R11, $0x20
+	JL        scoresTail
+	VMOVUPS   (CX)(R10*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   (SI)(R10*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+0(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   (DI)(R10*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, (CX)(R10*4)
+	VMAXPS    Y3, Y7, Y3
+	VMOVUPS   32(CX)(R10*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   32(SI)(R10*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+32(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   32(DI)(R10*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, 32(CX)(R10*4)
+	VMAXPS    Y4, Y7, Y4
+	VMOVUPS   64(CX)(R10*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   64(SI)(R10*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+64(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   64(DI)(R10*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, 64(CX)(R10*4)
+	VMAXPS    Y5, Y7, Y5
+	VMOVUPS   96(CX)(R10*4), Y7
+	VMULPS    Y0, Y7, Y7
+	VMOVUPS   96(SI)(R10*4), Y9
+	VCMPPS    $0x04, w00000000<>+0(SB), Y9, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VPCMPGTD  index<>+96(SB), Y2, Y9
+	VBLENDVPS Y9, Y7, Y1, Y7
+	VMOVUPS   96(DI)(R10*4), Y9
+	VADDPS    Y9, Y7, Y7
+	VMOVUPS   Y7, 96(CX)(R10*4)
+	VMAXPS    Y6, Y7, Y6
+	VMOVUPS   w00000020<>+0(SB), Y7
+	VPSUBD    Y7, Y2, Y2
+	ADDQ      $0x20, R10
+	SUBQ      $0x20, R11
+	JMP       scores
+
+scoresTail:
+	TESTQ        R11, R11
+	JE           scoresDone
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R10*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   (SI)(R10*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+0(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   (DI)(R10*4), Y7, Y10
+	VADDPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R10*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y3, Y7, Y3
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R10*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   32(SI)(R10*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+32(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   32(DI)(R10*4), Y7, Y10
+	VADDPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R10*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y4, Y7, Y4
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R10*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   64(SI)(R10*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+64(SB), Y2, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VMASKMOVPS   64(DI)(R10*4), Y7, Y10
+	VADDPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R10*4)
+	VMOVUPS      wff800000<>+0(SB), Y10
+	VBLENDVPS    Y7, Y9, Y10, Y7
+	VMAXPS       Y5, Y7, Y5
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R10*4), Y7, Y9
+	VMULPS       Y0, Y9, Y9
+	VMASKMOVPS   96(SI)(R10*4), Y7, Y10
+	VCMPPS       $0x04, w00000000<>+0(SB), Y10, Y10
+	VBLENDVPS    Y10, Y9, Y1, Y9
+	VPCMPGTD     index<>+96(SB), Y2, Y2
+	VBLENDVPS    Y2, Y9, Y1, Y2
+	VMASKMOVPS   96(DI)(R10*4), Y7, Y9
+	VADDPS       Y9, Y2, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R10*4)
+	VMOVUPS      wff800000<>+0(SB), Y9
+	VBLENDVPS    Y7, Y2, Y9, Y2
+	VMAXPS       Y6, Y2, Y6
+
+scoresDone:
+	VMAXPS       Y5, Y3, Y2
+	VMAXPS       Y6, Y4, Y3
+	VMAXPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VMAXPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VMAXPS       Y3, Y2, Y2
+	VMOVSS       wff7fffff<>+0(SB), X3
+	VMAXSS       X3, X2, X3
+	VMOVSS       X3, (DX)
+	VBROADCASTSS X3, Y2
+	VMOVUPS      w00000000<>+0(SB), Y3
+	VMOVUPS      w00000000<>+0(SB), Y4
+	VMOVUPS      w00000000<>+0(SB), Y5
+	VMOVUPS      w00000000<>+0(SB), Y6
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+exp:
+	CMPQ         R11, $0x20
+	JL           expTail
+	VMOVUPS      (CX)(R10*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, (CX)(R10*4)
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      32(CX)(R10*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 32(CX)(R10*4)
+	VADDPS       Y7, Y4, Y4
+	VMOVUPS      64(CX)(R10*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 64(CX)(R10*4)
+	VADDPS       Y7, Y5, Y5
+	VMOVUPS      96(CX)(R10*4), Y7
+	VSUBPS       Y2, Y7, Y7
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y7, Y9, Y7
+	VMULPS       w3fb8aa3b<>+0(SB), Y7, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y7
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y7
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y7, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y7, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y7, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y7, Y10
+	VMULPS       Y7, Y7, Y11
+	VFMADD213PS  Y7, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 96(CX)(R10*4)
+	VADDPS       Y7, Y6, Y6
+	ADDQ         $0x20, R10
+	SUBQ         $0x20, R11
+	JMP          exp
+
+expTail:
+	TESTQ        R11, R11
+	JE           expDone
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+0(SB), Y7, Y7
+	VMASKMOVPS   (CX)(R10*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, (CX)(R10*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y3, Y3
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+32(SB), Y7, Y7
+	VMASKMOVPS   32(CX)(R10*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 32(CX)(R10*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y4, Y4
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+64(SB), Y7, Y7
+	VMASKMOVPS   64(CX)(R10*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y9
+	VMOVUPS      wc2d00000<>+0(SB), Y10
+	VMAXPS       Y9, Y10, Y9
+	VMULPS       w3fb8aa3b<>+0(SB), Y9, Y10
+	VROUNDPS     $0x08, Y10, Y10
+	VMOVUPS      Y9, Y9
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y9
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y9
+	VMOVUPS      w3ab688be<>+0(SB), Y11
+	VFMADD213PS  w3c0905f1<>+0(SB), Y9, Y11
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y9, Y11
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y9, Y11
+	VFMADD213PS  w3f000000<>+0(SB), Y9, Y11
+	VMULPS       Y9, Y9, Y12
+	VFMADD213PS  Y9, Y12, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y9
+	VCVTPS2DQ    Y10, Y10
+	VPSRAD       $0x01, Y10, Y11
+	VPADDD       w0000007f<>+0(SB), Y11, Y12
+	VPSLLD       $0x17, Y12, Y12
+	VMULPS       Y12, Y9, Y9
+	VPSUBD       Y11, Y10, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y9, Y9
+	VMASKMOVPS   Y9, Y7, 64(CX)(R10*4)
+	VANDPS       Y7, Y9, Y7
+	VADDPS       Y7, Y5, Y5
+	VMOVD        R11, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     index<>+96(SB), Y7, Y7
+	VMASKMOVPS   96(CX)(R10*4), Y7, Y9
+	VSUBPS       Y2, Y9, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y9
+	VMAXPS       Y2, Y9, Y2
+	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y2
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y2
+	VMOVUPS      w3ab688be<>+0(SB), Y10
+	VFMADD213PS  w3c0905f1<>+0(SB), Y2, Y10
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y2, Y10
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y2, Y10
+	VFMADD213PS  w3f000000<>+0(SB), Y2, Y10
+	VMULPS       Y2, Y2, Y11
+	VFMADD213PS  Y2, Y11, Y10
+	VADDPS       w3f800000<>+0(SB), Y10, Y2
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPADDD       w0000007f<>+0(SB), Y10, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y2, Y2
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y2, Y2
+	VMASKMOVPS   Y2, Y7, 96(CX)(R10*4)
+	VANDPS       Y7, Y2, Y2
+	VADDPS       Y2, Y6, Y6
+
+expDone:
+	VADDPS       Y5, Y3, Y2
+	VADDPS       Y6, Y4, Y3
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X8
+	VADDPS       Y8, Y2, Y2
+	VPERMILPS    $0x4e, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VPERMILPS    $0xb1, Y2, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVSS       X2, (BX)
+	ADDQ         16(AX), CX
+	ADDQ         $0x04, DX
+	ADDQ         $0x04, BX
+	ADDQ         72(AX), DI
+	ADDQ         48(AX), R9
+	DECQ         R8
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func gradientAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gradientAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         24(AX), DI
+	MOVQ         40(AX), R8
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R8, X2
+	VPBROADCASTD X2, Y2
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (SI), Y4
+	MOVQ         32(AX), R10
+	XORQ         R9, R9
+
+columns:
+	CMPQ         R10, $0x08
+	JL           columnsTail
+	VMOVUPS      (CX)(R9*4), Y5
+	VMULPS       Y0, Y5, Y5
+	VPCMPGTD     index<>+0(SB), Y2, Y6
+	VBLENDVPS    Y6, Y5, Y1, Y5
+	VSUBPS       Y3, Y5, Y5
+	VMOVUPS      wc2d00000<>+0(SB), Y7
+	VMAXPS       Y5, Y7, Y5
+	VMULPS       w3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VMOVUPS      Y5, Y5
+	VFNMADD231PS w3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS wb95e8083<>+0(SB), Y7, Y5
+	VMOVUPS      w3ab688be<>+0(SB), Y8
+	VFMADD213PS  w3c0905f1<>+0(SB), Y5, Y8
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y5, Y8
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y5, Y8
+	VFMADD213PS  w3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       w3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       w0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (CX)(R9*4)
+	VMOVUPS      (DX)(R9*4), Y7
+	VSUBPS       Y4, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y6, Y5, Y5
+	VMOVUPS      Y5, (DX)(R9*4)
+	VMOVUPS      w00000008<>+0(SB), Y5
+	VPSUBD       Y5, Y2, Y2
+	ADDQ         $0x08, R9
+	SUBQ         $0x08, R10
+	JMP          columns
+
+columnsTail:
+	TESTQ        R10, R10
+	JE           columnsDone
+	VMOVD        R10, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     index<>+0(SB), Y5, Y5
+	VMASKMOVPS   (CX)(R9*4), Y5, Y6
+	VMULPS       Y0, Y6, Y6
+	VPCMPGTD     index<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y1, Y6
+	VSUBPS       Y3, Y6, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMOVUPS      w3ab688be<>+0(SB), Y7
+	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y7
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y7
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y7
+	VFMADD213PS  w3f000000<>+0(SB), Y3, Y7
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y7
+	VADDPS       w3f800000<>+0(SB), Y7, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       w0000007f<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y3, Y3
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       w0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (CX)(R9*4)
+	VMASKMOVPS   (DX)(R9*4), Y5, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y5, (DX)(R9*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 48(AX), R8
+	DECQ DI
+	JNE  row
+	VZEROUPPER
+	RET
+
+DATA w00000008<>+0(SB)/4, $0x00000008
+DATA w00000008<>+4(SB)/4, $0x00000008
+DATA w00000008<>+8(SB)/4, $0x00000008
+DATA w00000008<>+12(SB)/4, $0x00000008
+DATA w00000008<>+16(SB)/4, $0x00000008
+DATA w00000008<>+20(SB)/4, $0x00000008
+DATA w00000008<>+24(SB)/4, $0x00000008
+DATA w00000008<>+28(SB)/4, $0x00000008
+DATA w00000008<>+32(SB)/4, $0x00000008
+DATA w00000008<>+36(SB)/4, $0x00000008
+DATA w00000008<>+40(SB)/4, $0x00000008
+DATA w00000008<>+44(SB)/4, $0x00000008
+DATA w00000008<>+48(SB)/4, $0x00000008
+DATA w00000008<>+52(SB)/4, $0x00000008
+DATA w00000008<>+56(SB)/4, $0x00000008
+DATA w00000008<>+60(SB)/4, $0x00000008
+GLOBL w00000008<>(SB), RODATA|NOPTR, $64
+
+// func gradientMaskAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gradientMaskAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         40(AX), R9
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (SI), Y4
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+columns:
+	CMPQ         R11, $0x08
+	JL           columnsTail
+	VMOVUPS      (CX)(R10*4), Y5
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      (DI)(R10*4), Y6
+	VCMPPS       $0x04, w00000000<>+0(SB), Y6, Y6
+	VBLENDVPS    Y6, Y5, Y1, Y5
+	VPCMPGTD     index<>+0(SB), Y2, Y7
+	VBLENDVPS    Y7, Y5, Y1, Y5
+	VSUBPS       Y3, Y5, Y5
+	VMOVUPS      wc2d00000<>+0(SB), Y8
+	VMAXPS       Y5, Y8, Y5
+	VMULPS       w3fb8aa3b<>+0(SB), Y5, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VMOVUPS      Y5, Y5
+	VFNMADD231PS w3f318000<>+0(SB), Y8, Y5
+	VFNMADD231PS wb95e8083<>+0(SB), Y8, Y5
+	VMOVUPS      w3ab688be<>+0(SB), Y9
+	VFMADD213PS  w3c0905f1<>+0(SB), Y5, Y9
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y5, Y9
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y5, Y9
+	VFMADD213PS  w3f000000<>+0(SB), Y5, Y9
+	VMULPS       Y5, Y5, Y10
+	VFMADD213PS  Y5, Y10, Y9
+	VADDPS       w3f800000<>+0(SB), Y9, Y5
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y5, Y5
+	VPSUBD       Y9, Y8, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMOVUPS      Y5, (CX)(R10*4)
+	VMOVUPS      (DX)(R10*4), Y8
+	VSUBPS       Y4, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y6, Y5, Y5
+	VANDPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (DX)(R10*4)
+	VMOVUPS      w00000008<>+0(SB), Y5
+	VPSUBD       Y5, Y2, Y2
+	ADDQ         $0x08, R10
+	SUBQ         $0x08, R11
+	JMP          columns
+
+columnsTail:
+	TESTQ        R11, R11
+	JE           columnsDone
+	VMOVD        R11, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     index<>+0(SB), Y5, Y5
+	VMASKMOVPS   (CX)(R10*4), Y5, Y6
+	VMULPS       Y0, Y6, Y6
+	VMASKMOVPS   (DI)(R10*4), Y5, Y7
+	VCMPPS       $0x04, w00000000<>+0(SB), Y7, Y7
+	VBLENDVPS    Y7, Y6, Y1, Y6
+	VPCMPGTD     index<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y1, Y6
+	VSUBPS       Y3, Y6, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMOVUPS      w3ab688be<>+0(SB), Y8
+	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y8
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y8
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y8
+	VFMADD213PS  w3f000000<>+0(SB), Y3, Y8
+	VMULPS       Y3, Y3, Y9
+	VFMADD213PS  Y3, Y9, Y8
+	VADDPS       w3f800000<>+0(SB), Y8, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y3, Y3
+	VPSUBD       Y8, Y6, Y6
+	VPADDD       w0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (CX)(R10*4)
+	VMASKMOVPS   (DX)(R10*4), Y5, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y7, Y3, Y3
+	VANDPS       Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y5, (DX)(R10*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 48(AX), R9
+	DECQ R8
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientBiasAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gradientBiasAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         40(AX), R9
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (SI), Y4
+	MOVQ         32(AX), R11
+	XORQ         R10, R10
+
+columns:
+	CMPQ         R11, $0x08
+	JL           columnsTail
+	VMOVUPS      (CX)(R10*4), Y5
+	VMULPS       Y0, Y5, Y5
+	VPCMPGTD     index<>+0(SB), Y2, Y6
+	VBLENDVPS    Y6, Y5, Y1, Y5
+	VMOVUPS      (DI)(R10*4), Y7
+	VADDPS       Y7, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VMOVUPS      wc2d00000<>+0(SB), Y7
+	VMAXPS       Y5, Y7, Y5
+	VMULPS       w3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VMOVUPS      Y5, Y5
+	VFNMADD231PS w3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS wb95e8083<>+0(SB), Y7, Y5
+	VMOVUPS      w3ab688be<>+0(SB), Y8
+	VFMADD213PS  w3c0905f1<>+0(SB), Y5, Y8
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y5, Y8
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y5, Y8
+	VFMADD213PS  w3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       w3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       w0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (CX)(R10*4)
+	VMOVUPS      (DX)(R10*4), Y7
+	VSUBPS       Y4, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y6, Y5, Y5
+	VMOVUPS      Y5, (DX)(R10*4)
+	VMOVUPS      w00000008<>+0(SB), Y5
+	VPSUBD       Y5, Y2, Y2
+	ADDQ         $0x08, R10
+	SUBQ         $0x08, R11
+	JMP          columns
+
+columnsTail:
+	TESTQ        R11, R11
+	JE           columnsDone
+	VMOVD        R11, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     index<>+0(SB), Y5, Y5
+	VMASKMOVPS   (CX)(R10*4), Y5, Y6
+	VMULPS       Y0, Y6, Y6
+	VPCMPGTD     index<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y1, Y6
+	VMASKMOVPS   (DI)(R10*4), Y5, Y7
+	VADDPS       Y7, Y6, Y6
+	VSUBPS       Y3, Y6, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMOVUPS      w3ab688be<>+0(SB), Y7
+	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y7
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y7
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y7
+	VFMADD213PS  w3f000000<>+0(SB), Y3, Y7
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y7
+	VADDPS       w3f800000<>+0(SB), Y7, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       w0000007f<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y3, Y3
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       w0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (CX)(R10*4)
+	VMASKMOVPS   (DX)(R10*4), Y5, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y5, (DX)(R10*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), DI
+	ADDQ 48(AX), R9
+	DECQ R8
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientMaskBiasAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gradientMaskBiasAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         64(AX), R8
+	MOVQ         24(AX), R9
+	MOVQ         40(AX), R10
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (SI), Y4
+	MOVQ         32(AX), R12
+	XORQ         R11, R11
+
+columns:
+	CMPQ         R12, $0x08
+	JL           columnsTail
+	VMOVUPS      (CX)(R11*4), Y5
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      (DI)(R11*4), Y6
+	VCMPPS       $0x04, w00000000<>+0(SB), Y6, Y6
+	VBLENDVPS    Y6, Y5, Y1, Y5
+	VPCMPGTD     index<>+0(SB), Y2, Y7
+	VBLENDVPS    Y7, Y5, Y1, Y5
+	VMOVUPS      (R8)(R11*4), Y8
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VMOVUPS      wc2d00000<>+0(SB), Y8
+	VMAXPS       Y5, Y8, Y5
+	VMULPS       w3fb8aa3b<>+0(SB), Y5, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VMOVUPS      Y5, Y5
+	VFNMADD231PS w3f318000<>+0(SB), Y8, Y5
+	VFNMADD231PS wb95e8083<>+0(SB), Y8, Y5
+	VMOVUPS      w3ab688be<>+0(SB), Y9
+	VFMADD213PS  w3c0905f1<>+0(SB), Y5, Y9
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y5, Y9
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y5, Y9
+	VFMADD213PS  w3f000000<>+0(SB), Y5, Y9
+	VMULPS       Y5, Y5, Y10
+	VFMADD213PS  Y5, Y10, Y9
+	VADDPS       w3f800000<>+0(SB), Y9, Y5
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y5, Y5
+	VPSUBD       Y9, Y8, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMOVUPS      Y5, (CX)(R11*4)
+	VMOVUPS      (DX)(R11*4), Y8
+	VSUBPS       Y4, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y6, Y5, Y5
+	VANDPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (DX)(R11*4)
+	VMOVUPS      w00000008<>+0(SB), Y5
+	VPSUBD       Y5, Y2, Y2
+	ADDQ         $0x08, R11
+	SUBQ         $0x08, R12
+	JMP          columns
+
+columnsTail:
+	TESTQ        R12, R12
+	JE           columnsDone
+	VMOVD        R12, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     index<>+0(SB), Y5, Y5
+	VMASKMOVPS   (CX)(R11*4), Y5, Y6
+	VMULPS       Y0, Y6, Y6
+	VMASKMOVPS   (DI)(R11*4), Y5, Y7
+	VCMPPS       $0x04, w00000000<>+0(SB), Y7, Y7
+	VBLENDVPS    Y7, Y6, Y1, Y6
+	VPCMPGTD     index<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y1, Y6
+	VMASKMOVPS   (R8)(R11*4), Y5, Y8
+	VADDPS       Y8, Y6, Y6
+	VSUBPS       Y3, Y6, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMOVUPS      w3ab688be<>+0(SB), Y8
+	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y8
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y8
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y8
+	VFMADD213PS  w3f000000<>+0(SB), Y3, Y8
+	VMULPS       Y3, Y3, Y9
+	VFMADD213PS  Y3, Y9, Y8
+	VADDPS       w3f800000<>+0(SB), Y8, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y3, Y3
+	VPSUBD       Y8, Y6, Y6
+	VPADDD       w0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (CX)(R11*4)
+	VMASKMOVPS   (DX)(R11*4), Y5, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y7, Y3, Y3
+	VANDPS       Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y5, (DX)(R11*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), R8
+	ADDQ 48(AX), R10
+	DECQ R9
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientBiasSumAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gradientBiasSumAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         64(AX), DI
+	MOVQ         80(AX), R8
+	MOVQ         24(AX), R9
+	MOVQ         40(AX), R10
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (SI), Y4
+	MOVQ         32(AX), R12
+	XORQ         R11, R11
+
+columns:
+	CMPQ         R12, $0x08
+	JL           columnsTail
+	VMOVUPS      (CX)(R11*4), Y5
+	VMULPS       Y0, Y5, Y5
+	VPCMPGTD     index<>+0(SB), Y2, Y6
+	VBLENDVPS    Y6, Y5, Y1, Y5
+	VMOVUPS      (DI)(R11*4), Y7
+	VADDPS       Y7, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VMOVUPS      wc2d00000<>+0(SB), Y7
+	VMAXPS       Y5, Y7, Y5
+	VMULPS       w3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VMOVUPS      Y5, Y5
+	VFNMADD231PS w3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS wb95e8083<>+0(SB), Y7, Y5
+	VMOVUPS      w3ab688be<>+0(SB), Y8
+	VFMADD213PS  w3c0905f1<>+0(SB), Y5, Y8
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y5, Y8
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y5, Y8
+	VFMADD213PS  w3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       w3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       w0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (CX)(R11*4)
+	VMOVUPS      (DX)(R11*4), Y7
+	VSUBPS       Y4, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      (R8)(R11*4), Y7
+	VADDPS       Y7, Y5, Y7
+	VMOVUPS      Y7, (R8)(R11*4)
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y6, Y5, Y5
+	VMOVUPS      Y5, (DX)(R11*4)
+	VMOVUPS      w00000008<>+0(SB), Y5
+	VPSUBD       Y5, Y2, Y2
+	ADDQ         $0x08, R11
+	SUBQ         $0x08, R12
+	JMP          columns
+
+columnsTail:
+	TESTQ        R12, R12
+	JE           columnsDone
+	VMOVD        R12, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     index<>+0(SB), Y5, Y5
+	VMASKMOVPS   (CX)(R11*4), Y5, Y6
+	VMULPS       Y0, Y6, Y6
+	VPCMPGTD     index<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y1, Y6
+	VMASKMOVPS   (DI)(R11*4), Y5, Y7
+	VADDPS       Y7, Y6, Y6
+	VSUBPS       Y3, Y6, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMOVUPS      w3ab688be<>+0(SB), Y7
+	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y7
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y7
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y7
+	VFMADD213PS  w3f000000<>+0(SB), Y3, Y7
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y7
+	VADDPS       w3f800000<>+0(SB), Y7, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       w0000007f<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y3, Y3
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       w0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (CX)(R11*4)
+	VMASKMOVPS   (DX)(R11*4), Y5, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y4, Y3, Y3
+	VMASKMOVPS   (R8)(R11*4), Y5, Y4
+	VADDPS       Y4, Y3, Y4
+	VMASKMOVPS   Y4, Y5, (R8)(R11*4)
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y5, (DX)(R11*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), DI
+	ADDQ 88(AX), R8
+	ADDQ 48(AX), R10
+	DECQ R9
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func gradientMaskBiasSumAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gradientMaskBiasSumAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         96(AX), BX
+	MOVQ         104(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         64(AX), R8
+	MOVQ         80(AX), R9
+	MOVQ         24(AX), R10
+	MOVQ         40(AX), R11
+	VBROADCASTSS 112(AX), Y0
+	VBROADCASTSS 116(AX), Y1
+
+row:
+	VMOVD        R11, X2
+	VPBROADCASTD X2, Y2
+	VBROADCASTSS (BX), Y3
+	VBROADCASTSS (SI), Y4
+	MOVQ         32(AX), R13
+	XORQ         R12, R12
+
+columns:
+	CMPQ         R13, $0x08
+	JL           columnsTail
+	VMOVUPS      (CX)(R12*4), Y5
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      (DI)(R12*4), Y6
+	VCMPPS       $0x04, w00000000<>+0(SB), Y6, Y6
+	VBLENDVPS    Y6, Y5, Y1, Y5
+	VPCMPGTD     index<>+0(SB), Y2, Y7
+	VBLENDVPS    Y7, Y5, Y1, Y5
+	VMOVUPS      (R8)(R12*4), Y8
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y3, Y5, Y5
+	VMOVUPS      wc2d00000<>+0(SB), Y8
+	VMAXPS       Y5, Y8, Y5
+	VMULPS       w3fb8aa3b<>+0(SB), Y5, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VMOVUPS      Y5, Y5
+	VFNMADD231PS w3f318000<>+0(SB), Y8, Y5
+	VFNMADD231PS wb95e8083<>+0(SB), Y8, Y5
+	VMOVUPS      w3ab688be<>+0(SB), Y9
+	VFMADD213PS  w3c0905f1<>+0(SB), Y5, Y9
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y5, Y9
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y5, Y9
+	VFMADD213PS  w3f000000<>+0(SB), Y5, Y9
+	VMULPS       Y5, Y5, Y10
+	VFMADD213PS  Y5, Y10, Y9
+	VADDPS       w3f800000<>+0(SB), Y9, Y5
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y9
+	VPADDD       w0000007f<>+0(SB), Y9, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y5, Y5
+	VPSUBD       Y9, Y8, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMOVUPS      Y5, (CX)(R12*4)
+	VMOVUPS      (DX)(R12*4), Y8
+	VSUBPS       Y4, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMOVUPS      (R9)(R12*4), Y8
+	VADDPS       Y8, Y5, Y8
+	VMOVUPS      Y8, (R9)(R12*4)
+	VMULPS       Y0, Y5, Y5
+	VANDPS       Y6, Y5, Y5
+	VANDPS       Y7, Y5, Y5
+	VMOVUPS      Y5, (DX)(R12*4)
+	VMOVUPS      w00000008<>+0(SB), Y5
+	VPSUBD       Y5, Y2, Y2
+	ADDQ         $0x08, R12
+	SUBQ         $0x08, R13
+	JMP          columns
+
+columnsTail:
+	TESTQ        R13, R13
+	JE           columnsDone
+	VMOVD        R13, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     index<>+0(SB), Y5, Y5
+	VMASKMOVPS   (CX)(R12*4), Y5, Y6
+	VMULPS       Y0, Y6, Y6
+	VMASKMOVPS   (DI)(R12*4), Y5, Y7
+	VCMPPS       $0x04, w00000000<>+0(SB), Y7, Y7
+	VBLENDVPS    Y7, Y6, Y1, Y6
+	VPCMPGTD     index<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y6, Y1, Y6
+	VMASKMOVPS   (R8)(R12*4), Y5, Y8
+	VADDPS       Y8, Y6, Y6
+	VSUBPS       Y3, Y6, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y6
+	VMAXPS       Y3, Y6, Y3
+	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMOVUPS      w3ab688be<>+0(SB), Y8
+	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y8
+	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y8
+	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y8
+	VFMADD213PS  w3f000000<>+0(SB), Y3, Y8
+	VMULPS       Y3, Y3, Y9
+	VFMADD213PS  Y3, Y9, Y8
+	VADDPS       w3f800000<>+0(SB), Y8, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y8
+	VPADDD       w0000007f<>+0(SB), Y8, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y3, Y3
+	VPSUBD       Y8, Y6, Y6
+	VPADDD       w0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (CX)(R12*4)
+	VMASKMOVPS   (DX)(R12*4), Y5, Y6
+	VSUBPS       Y4, Y6, Y4
+	VMULPS       Y4, Y3, Y3
+	VMASKMOVPS   (R9)(R12*4), Y5, Y4
+	VADDPS       Y4, Y3, Y4
+	VMASKMOVPS   Y4, Y5, (R9)(R12*4)
+	VMULPS       Y0, Y3, Y3
+	VANDPS       Y7, Y3, Y3
+	VANDPS       Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y5, (DX)(R12*4)
+
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ 16(AX), DX
+	ADDQ $0x04, BX
+	ADDQ $0x04, SI
+	ADDQ 72(AX), R8
+	ADDQ 88(AX), R9
+	ADDQ 48(AX), R11
+	DECQ R10
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func scaleRowsAVX2(p *byte)
 // Requires: AVX, AVX2
-TEXT ·hideAVX2(SB), NOSPLIT, $0-36
-	MOVQ         out+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         mask+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS alpha+32(FP), Y0
+TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 96(AX), DX
+	MOVQ 24(AX), BX
+
+row:
+	VBROADCASTSS (DX), Y0
+	MOVQ         32(AX), DI
 	XORQ         SI, SI
 
-loop:
-	CMPQ    BX, $0x08
-	JL      tail
+columns:
+	CMPQ    DI, $0x08
+	JL      columnsTail
 	VMOVUPS (CX)(SI*4), Y1
-	VMOVUPS (DX)(SI*4), Y2
-	VCMPPS  $0x04, w00000000<>+0(SB), Y2, Y2
 	VMULPS  Y0, Y1, Y1
-	VANDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS Y1, (CX)(SI*4)
 	ADDQ    $0x08, SI
-	SUBQ    $0x08, BX
-	JMP     loop
+	SUBQ    $0x08, DI
+	JMP     columns
 
-tail:
-	TESTQ        BX, BX
-	JE           done
-	VMOVD        BX, X1
+columnsTail:
+	TESTQ        DI, DI
+	JE           columnsDone
+	VMOVD        DI, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     index<>+0(SB), Y1, Y1
 	VMASKMOVPS   (CX)(SI*4), Y1, Y2
-	VMASKMOVPS   (DX)(SI*4), Y1, Y3
-	VCMPPS       $0x04, w00000000<>+0(SB), Y3, Y3
 	VMULPS       Y0, Y2, Y0
-	VANDPS       Y3, Y0, Y0
-	VMASKMOVPS   Y0, Y1, (AX)(SI*4)
+	VMASKMOVPS   Y0, Y1, (CX)(SI*4)
 
-done:
+columnsDone:
+	ADDQ 16(AX), CX
+	ADDQ $0x04, DX
+	DECQ BX
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func dotRowsAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·dotRowsAVX2(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ 8(AX), DX
+	MOVQ 96(AX), BX
+	MOVQ 24(AX), SI
+
+row:
+	VMOVUPS w00000000<>+0(SB), Y0
+	VMOVUPS w00000000<>+0(SB), Y1
+	VMOVUPS w00000000<>+0(SB), Y2
+	VMOVUPS w00000000<>+0(SB), Y3
+	MOVQ    32(AX), R8
+	XORQ    DI, DI
+
+columns:
+	CMPQ        R8, $0x20
+	JL          columnsTail
+	VMOVUPS     (CX)(DI*4), Y4
+	VMOVUPS     (DX)(DI*4), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     32(CX)(DI*4), Y4
+	VMOVUPS     32(DX)(DI*4), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     64(CX)(DI*4), Y4
+	VMOVUPS     64(DX)(DI*4), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     96(CX)(DI*4), Y4
+	VMOVUPS     96(DX)(DI*4), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x20, DI
+	SUBQ        $0x20, R8
+	JMP         columns
+
+columnsTail:
+	TESTQ        R8, R8
+	JE           columnsDone
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     index<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX)(DI*4), Y4, Y5
+	VMASKMOVPS   (DX)(DI*4), Y4, Y4
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     index<>+32(SB), Y4, Y4
+	VMASKMOVPS   32(CX)(DI*4), Y4, Y5
+	VMASKMOVPS   32(DX)(DI*4), Y4, Y4
+	VFMADD231PS  Y4, Y5, Y1
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     index<>+64(SB), Y4, Y4
+	VMASKMOVPS   64(CX)(DI*4), Y4, Y5
+	VMASKMOVPS   64(DX)(DI*4), Y4, Y4
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     index<>+96(SB), Y4, Y4
+	VMASKMOVPS   96(CX)(DI*4), Y4, Y5
+	VMASKMOVPS   96(DX)(DI*4), Y4, Y4
+	VFMADD231PS  Y4, Y5, Y3
+
+columnsDone:
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X6
+	VADDPS       Y6, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVSS       X0, (BX)
+	ADDQ         16(AX), CX
+	ADDQ         16(AX), DX
+	ADDQ         $0x04, BX
+	DECQ         SI
+	JNE          row
 	VZEROUPPER
 	RET

@@ -4,62 +4,122 @@
 
 package attend
 
-// scoresAVX512 makes scores of products and finds the maximum.
+// softmaxAVX512 turns rows of products into exponentials of scores.
 //
 //go:noescape
-func scoresAVX512(out *float32, x *float32, n int, scale float32, res *float32)
+func softmaxAVX512(p *byte)
 
-// scoresMaskAVX512 makes scores of products and finds the maximum.
+// softmaxMaskAVX512 turns rows of products into exponentials of scores.
 //
 //go:noescape
-func scoresMaskAVX512(out *float32, x *float32, mask *float32, n int, scale float32, hidden float32, res *float32)
+func softmaxMaskAVX512(p *byte)
 
-// scoresBiasAVX512 makes scores of products and finds the maximum.
+// softmaxBiasAVX512 turns rows of products into exponentials of scores.
 //
 //go:noescape
-func scoresBiasAVX512(out *float32, x *float32, bias *float32, n int, scale float32, res *float32)
+func softmaxBiasAVX512(p *byte)
 
-// scoresMaskBiasAVX512 makes scores of products and finds the maximum.
+// softmaxMaskBiasAVX512 turns rows of products into exponentials of scores.
 //
 //go:noescape
-func scoresMaskBiasAVX512(out *float32, x *float32, mask *float32, bias *float32, n int, scale float32, hidden float32, res *float32)
+func softmaxMaskBiasAVX512(p *byte)
 
-// gradAVX512 fills out with p*(dp-delta).
+// gradientAVX512 turns rows of products into probabilities and of their gradients into those of products.
 //
 //go:noescape
-func gradAVX512(out *float32, p *float32, dp *float32, n int, delta float32)
+func gradientAVX512(p *byte)
 
-// hideAVX512 fills out with alpha*x where mask is not 0, else 0.
+// gradientMaskAVX512 turns rows of products into probabilities and of their gradients into those of products.
 //
 //go:noescape
-func hideAVX512(out *float32, x *float32, mask *float32, n int, alpha float32)
+func gradientMaskAVX512(p *byte)
 
-// scoresAVX2 makes scores of products and finds the maximum.
+// gradientBiasAVX512 turns rows of products into probabilities and of their gradients into those of products.
 //
 //go:noescape
-func scoresAVX2(out *float32, x *float32, n int, scale float32, res *float32)
+func gradientBiasAVX512(p *byte)
 
-// scoresMaskAVX2 makes scores of products and finds the maximum.
+// gradientMaskBiasAVX512 turns rows of products into probabilities and of their gradients into those of products.
 //
 //go:noescape
-func scoresMaskAVX2(out *float32, x *float32, mask *float32, n int, scale float32, hidden float32, res *float32)
+func gradientMaskBiasAVX512(p *byte)
 
-// scoresBiasAVX2 makes scores of products and finds the maximum.
+// gradientBiasSumAVX512 turns rows of products into probabilities and of their gradients into those of products.
 //
 //go:noescape
-func scoresBiasAVX2(out *float32, x *float32, bias *float32, n int, scale float32, res *float32)
+func gradientBiasSumAVX512(p *byte)
 
-// scoresMaskBiasAVX2 makes scores of products and finds the maximum.
+// gradientMaskBiasSumAVX512 turns rows of products into probabilities and of their gradients into those of products.
 //
 //go:noescape
-func scoresMaskBiasAVX2(out *float32, x *float32, mask *float32, bias *float32, n int, scale float32, hidden float32, res *float32)
+func gradientMaskBiasSumAVX512(p *byte)
 
-// gradAVX2 fills out with p*(dp-delta).
+// scaleRowsAVX512 multiplies each row by a number of its own.
 //
 //go:noescape
-func gradAVX2(out *float32, p *float32, dp *float32, n int, delta float32)
+func scaleRowsAVX512(p *byte)
 
-// hideAVX2 fills out with alpha*x where mask is not 0, else 0.
+// dotRowsAVX512 adds up the products of two matrices' rows.
 //
 //go:noescape
-func hideAVX2(out *float32, x *float32, mask *float32, n int, alpha float32)
+func dotRowsAVX512(p *byte)
+
+// softmaxAVX2 turns rows of products into exponentials of scores.
+//
+//go:noescape
+func softmaxAVX2(p *byte)
+
+// softmaxMaskAVX2 turns rows of products into exponentials of scores.
+//
+//go:noescape
+func softmaxMaskAVX2(p *byte)
+
+// softmaxBiasAVX2 turns rows of products into exponentials of scores.
+//
+//go:noescape
+func softmaxBiasAVX2(p *byte)
+
+// softmaxMaskBiasAVX2 turns rows of products into exponentials of scores.
+//
+//go:noescape
+func softmaxMaskBiasAVX2(p *byte)
+
+// gradientAVX2 turns rows of products into probabilities and of their gradients into those of products.
+//
+//go:noescape
+func gradientAVX2(p *byte)
+
+// gradientMaskAVX2 turns rows of products into probabilities and of their gradients into those of products.
+//
+//go:noescape
+func gradientMaskAVX2(p *byte)
+
+// gradientBiasAVX2 turns rows of products into probabilities and of their gradients into those of products.
+//
+//go:noescape
+func gradientBiasAVX2(p *byte)
+
+// gradientMaskBiasAVX2 turns rows of products into probabilities and of their gradients into those of products.
+//
+//go:noescape
+func gradientMaskBiasAVX2(p *byte)
+
+// gradientBiasSumAVX2 turns rows of products into probabilities and of their gradients into those of products.
+//
+//go:noescape
+func gradientBiasSumAVX2(p *byte)
+
+// gradientMaskBiasSumAVX2 turns rows of products into probabilities and of their gradients into those of products.
+//
+//go:noescape
+func gradientMaskBiasSumAVX2(p *byte)
+
+// scaleRowsAVX2 multiplies each row by a number of its own.
+//
+//go:noescape
+func scaleRowsAVX2(p *byte)
+
+// dotRowsAVX2 adds up the products of two matrices' rows.
+//
+//go:noescape
+func dotRowsAVX2(p *byte)

@@ -2,10 +2,10 @@
 
 package attend
 
-func scores(out, x, mask, bias []float32, scale, hidden float32) float32 {
-	return scoresGeneric(out, x, mask, bias, scale, hidden)
-}
+func (r *Rows) softmax(top, sum []float32) { r.softmaxGeneric(top, sum) }
 
-func grad(out, p, dp []float32, delta float32) { gradGeneric(out, p, dp, delta) }
+func (r *Rows) gradient(dp, lse, delta, dbias []float32) { r.gradientGeneric(dp, lse, delta, dbias) }
 
-func hide(out, x, mask []float32, alpha float32) { hideGeneric(out, x, mask, alpha) }
+func scaleRows(x, by []float32, ld, n int) { scaleRowsGeneric(x, by, ld, n) }
+
+func dotRows(out, x, y []float32, ld, n int) { dotRowsGeneric(out, x, y, ld, n) }

@@ -300,9 +300,9 @@ loop:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z1
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z1, Z3, Z1
 	VMULPS       w3fb8aa3b<>+0(SB), Z1, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -317,15 +317,7 @@ loop:
 	VMULPS       Z1, Z1, Z5
 	VFMADD213PS  Z1, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z1
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VSCALEFPS    Z3, Z1, Z1
 	VADDPS       w3f800000<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z1
 	VMULPS       Z1, Z0, Z0
@@ -347,9 +339,9 @@ tail:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z1
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z1, Z3, Z1
 	VMULPS       w3fb8aa3b<>+0(SB), Z1, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -364,15 +356,7 @@ tail:
 	VMULPS       Z1, Z1, Z5
 	VFMADD213PS  Z1, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z1
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VSCALEFPS    Z3, Z1, Z1
 	VADDPS       w3f800000<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z1
 	VMULPS       Z1, Z0, Z0
@@ -436,24 +420,6 @@ DATA w80000000<>+56(SB)/4, $0x80000000
 DATA w80000000<>+60(SB)/4, $0x80000000
 GLOBL w80000000<>(SB), RODATA|NOPTR, $64
 
-DATA wc3160000<>+0(SB)/4, $0xc3160000
-DATA wc3160000<>+4(SB)/4, $0xc3160000
-DATA wc3160000<>+8(SB)/4, $0xc3160000
-DATA wc3160000<>+12(SB)/4, $0xc3160000
-DATA wc3160000<>+16(SB)/4, $0xc3160000
-DATA wc3160000<>+20(SB)/4, $0xc3160000
-DATA wc3160000<>+24(SB)/4, $0xc3160000
-DATA wc3160000<>+28(SB)/4, $0xc3160000
-DATA wc3160000<>+32(SB)/4, $0xc3160000
-DATA wc3160000<>+36(SB)/4, $0xc3160000
-DATA wc3160000<>+40(SB)/4, $0xc3160000
-DATA wc3160000<>+44(SB)/4, $0xc3160000
-DATA wc3160000<>+48(SB)/4, $0xc3160000
-DATA wc3160000<>+52(SB)/4, $0xc3160000
-DATA wc3160000<>+56(SB)/4, $0xc3160000
-DATA wc3160000<>+60(SB)/4, $0xc3160000
-GLOBL wc3160000<>(SB), RODATA|NOPTR, $64
-
 DATA w42c80000<>+0(SB)/4, $0x42c80000
 DATA w42c80000<>+4(SB)/4, $0x42c80000
 DATA w42c80000<>+8(SB)/4, $0x42c80000
@@ -471,6 +437,24 @@ DATA w42c80000<>+52(SB)/4, $0x42c80000
 DATA w42c80000<>+56(SB)/4, $0x42c80000
 DATA w42c80000<>+60(SB)/4, $0x42c80000
 GLOBL w42c80000<>(SB), RODATA|NOPTR, $64
+
+DATA wc2d00000<>+0(SB)/4, $0xc2d00000
+DATA wc2d00000<>+4(SB)/4, $0xc2d00000
+DATA wc2d00000<>+8(SB)/4, $0xc2d00000
+DATA wc2d00000<>+12(SB)/4, $0xc2d00000
+DATA wc2d00000<>+16(SB)/4, $0xc2d00000
+DATA wc2d00000<>+20(SB)/4, $0xc2d00000
+DATA wc2d00000<>+24(SB)/4, $0xc2d00000
+DATA wc2d00000<>+28(SB)/4, $0xc2d00000
+DATA wc2d00000<>+32(SB)/4, $0xc2d00000
+DATA wc2d00000<>+36(SB)/4, $0xc2d00000
+DATA wc2d00000<>+40(SB)/4, $0xc2d00000
+DATA wc2d00000<>+44(SB)/4, $0xc2d00000
+DATA wc2d00000<>+48(SB)/4, $0xc2d00000
+DATA wc2d00000<>+52(SB)/4, $0xc2d00000
+DATA wc2d00000<>+56(SB)/4, $0xc2d00000
+DATA wc2d00000<>+60(SB)/4, $0xc2d00000
+GLOBL wc2d00000<>(SB), RODATA|NOPTR, $64
 
 DATA w3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 DATA w3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
@@ -616,24 +600,6 @@ DATA w3f000000<>+56(SB)/4, $0x3f000000
 DATA w3f000000<>+60(SB)/4, $0x3f000000
 GLOBL w3f000000<>(SB), RODATA|NOPTR, $64
 
-DATA w0000007f<>+0(SB)/4, $0x0000007f
-DATA w0000007f<>+4(SB)/4, $0x0000007f
-DATA w0000007f<>+8(SB)/4, $0x0000007f
-DATA w0000007f<>+12(SB)/4, $0x0000007f
-DATA w0000007f<>+16(SB)/4, $0x0000007f
-DATA w0000007f<>+20(SB)/4, $0x0000007f
-DATA w0000007f<>+24(SB)/4, $0x0000007f
-DATA w0000007f<>+28(SB)/4, $0x0000007f
-DATA w0000007f<>+32(SB)/4, $0x0000007f
-DATA w0000007f<>+36(SB)/4, $0x0000007f
-DATA w0000007f<>+40(SB)/4, $0x0000007f
-DATA w0000007f<>+44(SB)/4, $0x0000007f
-DATA w0000007f<>+48(SB)/4, $0x0000007f
-DATA w0000007f<>+52(SB)/4, $0x0000007f
-DATA w0000007f<>+56(SB)/4, $0x0000007f
-DATA w0000007f<>+60(SB)/4, $0x0000007f
-GLOBL w0000007f<>(SB), RODATA|NOPTR, $64
-
 // func geluTanhBackAVX512(out *float32, dy *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·geluTanhBackAVX512(SB), NOSPLIT, $0-32
@@ -655,9 +621,9 @@ loop:
 	VMULPS       Z1, Z3, Z3
 	VMOVUPS      w3f800000<>+0(SB), Z4
 	VXORPS       w80000000<>+0(SB), Z3, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z5
-	VMOVUPS      w42c80000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z5
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z5
 	VMAXPS       Z3, Z5, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z5
 	VRNDSCALEPS  $0x08, Z5, Z5
@@ -672,15 +638,7 @@ loop:
 	VMULPS       Z3, Z3, Z7
 	VFMADD213PS  Z3, Z7, Z6
 	VADDPS       w3f800000<>+0(SB), Z6, Z3
-	VCVTPS2DQ    Z5, Z5
-	VPSRAD       $0x01, Z5, Z6
-	VPADDD       w0000007f<>+0(SB), Z6, Z7
-	VPSLLD       $0x17, Z7, Z7
-	VMULPS       Z7, Z3, Z3
-	VPSUBD       Z6, Z5, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z3, Z3
+	VSCALEFPS    Z5, Z3, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z3
 	VDIVPS       Z3, Z4, Z3
 	VMOVUPS      w3e5b33b6<>+0(SB), Z4
@@ -709,9 +667,9 @@ tail:
 	VMULPS       Z1, Z3, Z3
 	VMOVUPS      w3f800000<>+0(SB), Z4
 	VXORPS       w80000000<>+0(SB), Z3, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z5
-	VMOVUPS      w42c80000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z5
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z5
 	VMAXPS       Z3, Z5, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z5
 	VRNDSCALEPS  $0x08, Z5, Z5
@@ -726,15 +684,7 @@ tail:
 	VMULPS       Z3, Z3, Z7
 	VFMADD213PS  Z3, Z7, Z6
 	VADDPS       w3f800000<>+0(SB), Z6, Z3
-	VCVTPS2DQ    Z5, Z5
-	VPSRAD       $0x01, Z5, Z6
-	VPADDD       w0000007f<>+0(SB), Z6, Z7
-	VPSLLD       $0x17, Z7, Z7
-	VMULPS       Z7, Z3, Z3
-	VPSUBD       Z6, Z5, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z3, Z3
+	VSCALEFPS    Z5, Z3, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z3
 	VDIVPS       Z3, Z4, Z3
 	VMOVUPS      w3e5b33b6<>+0(SB), Z4
@@ -788,9 +738,9 @@ loop:
 	VMOVUPS      Z2, Z5
 	VFMSUB231PS  Z1, Z1, Z5
 	VXORPS       w80000000<>+0(SB), Z2, Z2
-	VMOVUPS      wc3160000<>+0(SB), Z6
-	VMOVUPS      w42c80000<>+0(SB), Z7
-	VMINPS       Z2, Z7, Z2
+	VMOVUPS      w42c80000<>+0(SB), Z6
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z6
 	VMAXPS       Z2, Z6, Z2
 	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z6
 	VRNDSCALEPS  $0x08, Z6, Z6
@@ -805,15 +755,7 @@ loop:
 	VMULPS       Z2, Z2, Z8
 	VFMADD213PS  Z2, Z8, Z7
 	VADDPS       w3f800000<>+0(SB), Z7, Z2
-	VCVTPS2DQ    Z6, Z6
-	VPSRAD       $0x01, Z6, Z7
-	VPADDD       w0000007f<>+0(SB), Z7, Z8
-	VPSLLD       $0x17, Z8, Z8
-	VMULPS       Z8, Z2, Z2
-	VPSUBD       Z7, Z6, Z6
-	VPADDD       w0000007f<>+0(SB), Z6, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z2, Z2
+	VSCALEFPS    Z6, Z2, Z2
 	VMULPS       Z5, Z2, Z5
 	VSUBPS       Z5, Z2, Z2
 	VMOVUPS      w3f800000<>+0(SB), Z5
@@ -858,9 +800,9 @@ tail:
 	VMOVUPS      Z2, Z3
 	VFMSUB231PS  Z1, Z1, Z3
 	VXORPS       w80000000<>+0(SB), Z2, Z2
-	VMOVUPS      wc3160000<>+0(SB), Z5
-	VMOVUPS      w42c80000<>+0(SB), Z6
-	VMINPS       Z2, Z6, Z2
+	VMOVUPS      w42c80000<>+0(SB), Z5
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z5
 	VMAXPS       Z2, Z5, Z2
 	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z5
 	VRNDSCALEPS  $0x08, Z5, Z5
@@ -875,15 +817,7 @@ tail:
 	VMULPS       Z2, Z2, Z7
 	VFMADD213PS  Z2, Z7, Z6
 	VADDPS       w3f800000<>+0(SB), Z6, Z2
-	VCVTPS2DQ    Z5, Z5
-	VPSRAD       $0x01, Z5, Z6
-	VPADDD       w0000007f<>+0(SB), Z6, Z7
-	VPSLLD       $0x17, Z7, Z7
-	VMULPS       Z7, Z2, Z2
-	VPSUBD       Z6, Z5, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z2, Z2
+	VSCALEFPS    Z5, Z2, Z2
 	VMULPS       Z3, Z2, Z3
 	VSUBPS       Z3, Z2, Z2
 	VMOVUPS      w3f800000<>+0(SB), Z3
@@ -1189,9 +1123,9 @@ loop:
 	VMOVUPS      Z3, Z6
 	VFMSUB231PS  Z2, Z2, Z6
 	VXORPS       w80000000<>+0(SB), Z3, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z7
-	VMOVUPS      w42c80000<>+0(SB), Z8
-	VMINPS       Z3, Z8, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z7
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z7
 	VMAXPS       Z3, Z7, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z7
 	VRNDSCALEPS  $0x08, Z7, Z7
@@ -1206,15 +1140,7 @@ loop:
 	VMULPS       Z3, Z3, Z9
 	VFMADD213PS  Z3, Z9, Z8
 	VADDPS       w3f800000<>+0(SB), Z8, Z3
-	VCVTPS2DQ    Z7, Z7
-	VPSRAD       $0x01, Z7, Z8
-	VPADDD       w0000007f<>+0(SB), Z8, Z9
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS       Z9, Z3, Z3
-	VPSUBD       Z8, Z7, Z7
-	VPADDD       w0000007f<>+0(SB), Z7, Z7
-	VPSLLD       $0x17, Z7, Z7
-	VMULPS       Z7, Z3, Z3
+	VSCALEFPS    Z7, Z3, Z3
 	VMULPS       Z6, Z3, Z6
 	VSUBPS       Z6, Z3, Z3
 	VMOVUPS      w3f800000<>+0(SB), Z6
@@ -1262,9 +1188,9 @@ tail:
 	VMOVUPS      Z3, Z4
 	VFMSUB231PS  Z2, Z2, Z4
 	VXORPS       w80000000<>+0(SB), Z3, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z6
-	VMOVUPS      w42c80000<>+0(SB), Z7
-	VMINPS       Z3, Z7, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z6
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z6
 	VMAXPS       Z3, Z6, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z6
 	VRNDSCALEPS  $0x08, Z6, Z6
@@ -1279,15 +1205,7 @@ tail:
 	VMULPS       Z3, Z3, Z8
 	VFMADD213PS  Z3, Z8, Z7
 	VADDPS       w3f800000<>+0(SB), Z7, Z3
-	VCVTPS2DQ    Z6, Z6
-	VPSRAD       $0x01, Z6, Z7
-	VPADDD       w0000007f<>+0(SB), Z7, Z8
-	VPSLLD       $0x17, Z8, Z8
-	VMULPS       Z8, Z3, Z3
-	VPSUBD       Z7, Z6, Z6
-	VPADDD       w0000007f<>+0(SB), Z6, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z3, Z3
+	VSCALEFPS    Z6, Z3, Z3
 	VMULPS       Z4, Z3, Z4
 	VSUBPS       Z4, Z3, Z3
 	VMOVUPS      w3f800000<>+0(SB), Z4
@@ -1354,9 +1272,9 @@ loop:
 	VMULPS       w3fd9db23<>+0(SB), Z0, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z1
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z1, Z3, Z1
 	VMULPS       w3fb8aa3b<>+0(SB), Z1, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -1371,15 +1289,7 @@ loop:
 	VMULPS       Z1, Z1, Z5
 	VFMADD213PS  Z1, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z1
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VSCALEFPS    Z3, Z1, Z1
 	VADDPS       w3f800000<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z1
 	VMULPS       Z1, Z0, Z0
@@ -1397,9 +1307,9 @@ tail:
 	VMULPS       w3fd9db23<>+0(SB), Z0, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z1
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z1, Z3, Z1
 	VMULPS       w3fb8aa3b<>+0(SB), Z1, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -1414,15 +1324,7 @@ tail:
 	VMULPS       Z1, Z1, Z5
 	VFMADD213PS  Z1, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z1
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VSCALEFPS    Z3, Z1, Z1
 	VADDPS       w3f800000<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z1
 	VMULPS       Z1, Z0, Z0
@@ -1467,9 +1369,9 @@ loop:
 	VMULPS       w3fd9db23<>+0(SB), Z1, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z4
-	VMOVUPS      w42c80000<>+0(SB), Z5
-	VMINPS       Z3, Z5, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z4
 	VMAXPS       Z3, Z4, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
@@ -1484,15 +1386,7 @@ loop:
 	VMULPS       Z3, Z3, Z6
 	VFMADD213PS  Z3, Z6, Z5
 	VADDPS       w3f800000<>+0(SB), Z5, Z3
-	VCVTPS2DQ    Z4, Z4
-	VPSRAD       $0x01, Z4, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VPSUBD       Z5, Z4, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z3
 	VDIVPS       Z3, Z2, Z2
 	VMOVUPS      Z2, Z3
@@ -1514,9 +1408,9 @@ tail:
 	VMULPS       w3fd9db23<>+0(SB), Z1, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z4
-	VMOVUPS      w42c80000<>+0(SB), Z5
-	VMINPS       Z3, Z5, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z4
 	VMAXPS       Z3, Z4, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
@@ -1531,15 +1425,7 @@ tail:
 	VMULPS       Z3, Z3, Z6
 	VFMADD213PS  Z3, Z6, Z5
 	VADDPS       w3f800000<>+0(SB), Z5, Z3
-	VCVTPS2DQ    Z4, Z4
-	VPSRAD       $0x01, Z4, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VPSUBD       Z5, Z4, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z3
 	VDIVPS       Z3, Z2, Z2
 	VMOVUPS      Z2, Z3
@@ -1566,9 +1452,9 @@ loop:
 	VMOVUPS      (CX)(BX*4), Z0
 	VMOVUPS      w3f800000<>+0(SB), Z1
 	VXORPS       w80000000<>+0(SB), Z0, Z2
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z2, Z3, Z2
 	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -1583,15 +1469,7 @@ loop:
 	VMULPS       Z2, Z2, Z5
 	VFMADD213PS  Z2, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z2
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z2, Z2
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z2, Z2
+	VSCALEFPS    Z3, Z2, Z2
 	VADDPS       w3f800000<>+0(SB), Z2, Z2
 	VDIVPS       Z2, Z1, Z1
 	VMULPS       Z1, Z0, Z0
@@ -1608,9 +1486,9 @@ tail:
 	VMOVUPS.Z    (CX)(BX*4), K1, Z0
 	VMOVUPS      w3f800000<>+0(SB), Z1
 	VXORPS       w80000000<>+0(SB), Z0, Z2
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z2, Z3, Z2
 	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -1625,15 +1503,7 @@ tail:
 	VMULPS       Z2, Z2, Z5
 	VFMADD213PS  Z2, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z2
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z2, Z2
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z2, Z2
+	VSCALEFPS    Z3, Z2, Z2
 	VADDPS       w3f800000<>+0(SB), Z2, Z2
 	VDIVPS       Z2, Z1, Z1
 	VMULPS       Z1, Z0, Z0
@@ -1659,9 +1529,9 @@ loop:
 	VMOVUPS      (DX)(SI*4), Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z4
-	VMOVUPS      w42c80000<>+0(SB), Z5
-	VMINPS       Z3, Z5, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z4
 	VMAXPS       Z3, Z4, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
@@ -1676,15 +1546,7 @@ loop:
 	VMULPS       Z3, Z3, Z6
 	VFMADD213PS  Z3, Z6, Z5
 	VADDPS       w3f800000<>+0(SB), Z5, Z3
-	VCVTPS2DQ    Z4, Z4
-	VPSRAD       $0x01, Z4, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VPSUBD       Z5, Z4, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z3
 	VDIVPS       Z3, Z2, Z2
 	VMOVUPS      Z2, Z3
@@ -1705,9 +1567,9 @@ tail:
 	VMOVUPS.Z    (DX)(SI*4), K1, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z3
-	VMOVUPS      wc3160000<>+0(SB), Z4
-	VMOVUPS      w42c80000<>+0(SB), Z5
-	VMINPS       Z3, Z5, Z3
+	VMOVUPS      w42c80000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      wc2d00000<>+0(SB), Z4
 	VMAXPS       Z3, Z4, Z3
 	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
@@ -1722,15 +1584,7 @@ tail:
 	VMULPS       Z3, Z3, Z6
 	VFMADD213PS  Z3, Z6, Z5
 	VADDPS       w3f800000<>+0(SB), Z5, Z3
-	VCVTPS2DQ    Z4, Z4
-	VPSRAD       $0x01, Z4, Z5
-	VPADDD       w0000007f<>+0(SB), Z5, Z6
-	VPSLLD       $0x17, Z6, Z6
-	VMULPS       Z6, Z3, Z3
-	VPSUBD       Z5, Z4, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z3
 	VDIVPS       Z3, Z2, Z2
 	VMOVUPS      Z2, Z3
@@ -1821,6 +1675,24 @@ tail:
 done:
 	VZEROUPPER
 	RET
+
+DATA w0000007f<>+0(SB)/4, $0x0000007f
+DATA w0000007f<>+4(SB)/4, $0x0000007f
+DATA w0000007f<>+8(SB)/4, $0x0000007f
+DATA w0000007f<>+12(SB)/4, $0x0000007f
+DATA w0000007f<>+16(SB)/4, $0x0000007f
+DATA w0000007f<>+20(SB)/4, $0x0000007f
+DATA w0000007f<>+24(SB)/4, $0x0000007f
+DATA w0000007f<>+28(SB)/4, $0x0000007f
+DATA w0000007f<>+32(SB)/4, $0x0000007f
+DATA w0000007f<>+36(SB)/4, $0x0000007f
+DATA w0000007f<>+40(SB)/4, $0x0000007f
+DATA w0000007f<>+44(SB)/4, $0x0000007f
+DATA w0000007f<>+48(SB)/4, $0x0000007f
+DATA w0000007f<>+52(SB)/4, $0x0000007f
+DATA w0000007f<>+56(SB)/4, $0x0000007f
+DATA w0000007f<>+60(SB)/4, $0x0000007f
+GLOBL w0000007f<>(SB), RODATA|NOPTR, $64
 
 DATA w40000000<>+0(SB)/4, $0x40000000
 DATA w40000000<>+4(SB)/4, $0x40000000
@@ -1942,9 +1814,9 @@ loop:
 	VMOVUPS      (CX)(BX*4), Z0
 	VMOVUPS      w3f800000<>+0(SB), Z1
 	VXORPS       w80000000<>+0(SB), Z0, Z0
-	VMOVUPS      wc3160000<>+0(SB), Z2
-	VMOVUPS      w42c80000<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
+	VMOVUPS      w42c80000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      wc2d00000<>+0(SB), Z2
 	VMAXPS       Z0, Z2, Z0
 	VMULPS       w3fb8aa3b<>+0(SB), Z0, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
@@ -1959,15 +1831,7 @@ loop:
 	VMULPS       Z0, Z0, Z4
 	VFMADD213PS  Z0, Z4, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z0
-	VCVTPS2DQ    Z2, Z2
-	VPSRAD       $0x01, Z2, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z0, Z0
-	VPSUBD       Z3, Z2, Z2
-	VPADDD       w0000007f<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z0, Z0
+	VSCALEFPS    Z2, Z0, Z0
 	VADDPS       w3f800000<>+0(SB), Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)(BX*4)
@@ -1983,9 +1847,9 @@ tail:
 	VMOVUPS.Z    (CX)(BX*4), K1, Z0
 	VMOVUPS      w3f800000<>+0(SB), Z1
 	VXORPS       w80000000<>+0(SB), Z0, Z0
-	VMOVUPS      wc3160000<>+0(SB), Z2
-	VMOVUPS      w42c80000<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
+	VMOVUPS      w42c80000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      wc2d00000<>+0(SB), Z2
 	VMAXPS       Z0, Z2, Z0
 	VMULPS       w3fb8aa3b<>+0(SB), Z0, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
@@ -2000,15 +1864,7 @@ tail:
 	VMULPS       Z0, Z0, Z4
 	VFMADD213PS  Z0, Z4, Z3
 	VADDPS       w3f800000<>+0(SB), Z3, Z0
-	VCVTPS2DQ    Z2, Z2
-	VPSRAD       $0x01, Z2, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z4
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS       Z4, Z0, Z0
-	VPSUBD       Z3, Z2, Z2
-	VPADDD       w0000007f<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS       Z2, Z0, Z0
+	VSCALEFPS    Z2, Z0, Z0
 	VADDPS       w3f800000<>+0(SB), Z0, Z0
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
@@ -2033,9 +1889,9 @@ loop:
 	VMOVUPS      (DX)(SI*4), Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z1
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z1, Z3, Z1
 	VMULPS       w3fb8aa3b<>+0(SB), Z1, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -2050,15 +1906,7 @@ loop:
 	VMULPS       Z1, Z1, Z5
 	VFMADD213PS  Z1, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z1
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VSCALEFPS    Z3, Z1, Z1
 	VADDPS       w3f800000<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z1
 	VMOVUPS      Z1, Z2
@@ -2078,9 +1926,9 @@ tail:
 	VMOVUPS.Z    (DX)(SI*4), K1, Z1
 	VMOVUPS      w3f800000<>+0(SB), Z2
 	VXORPS       w80000000<>+0(SB), Z1, Z1
-	VMOVUPS      wc3160000<>+0(SB), Z3
-	VMOVUPS      w42c80000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
+	VMOVUPS      w42c80000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      wc2d00000<>+0(SB), Z3
 	VMAXPS       Z1, Z3, Z1
 	VMULPS       w3fb8aa3b<>+0(SB), Z1, Z3
 	VRNDSCALEPS  $0x08, Z3, Z3
@@ -2095,15 +1943,7 @@ tail:
 	VMULPS       Z1, Z1, Z5
 	VFMADD213PS  Z1, Z5, Z4
 	VADDPS       w3f800000<>+0(SB), Z4, Z1
-	VCVTPS2DQ    Z3, Z3
-	VPSRAD       $0x01, Z3, Z4
-	VPADDD       w0000007f<>+0(SB), Z4, Z5
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS       Z5, Z1, Z1
-	VPSUBD       Z4, Z3, Z3
-	VPADDD       w0000007f<>+0(SB), Z3, Z3
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS       Z3, Z1, Z1
+	VSCALEFPS    Z3, Z1, Z1
 	VADDPS       w3f800000<>+0(SB), Z1, Z1
 	VDIVPS       Z1, Z2, Z1
 	VMOVUPS      Z1, Z2
@@ -2985,9 +2825,9 @@ loop:
 	VMULPS       Y0, Y1, Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y1
-	VMOVUPS      wc3160000<>+0(SB), Y3
-	VMOVUPS      w42c80000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
+	VMOVUPS      w42c80000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      wc2d00000<>+0(SB), Y3
 	VMAXPS       Y1, Y3, Y1
 	VMULPS       w3fb8aa3b<>+0(SB), Y1, Y3
 	VROUNDPS     $0x08, Y3, Y3
@@ -3033,9 +2873,9 @@ tail:
 	VMULPS       Y1, Y2, Y2
 	VMOVUPS      w3f800000<>+0(SB), Y3
 	VXORPS       w80000000<>+0(SB), Y2, Y2
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y2, Y5, Y2
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y2, Y4, Y2
 	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y4
 	VROUNDPS     $0x08, Y4, Y4
@@ -3089,9 +2929,9 @@ loop:
 	VMULPS       Y1, Y3, Y3
 	VMOVUPS      w3f800000<>+0(SB), Y4
 	VXORPS       w80000000<>+0(SB), Y3, Y3
-	VMOVUPS      wc3160000<>+0(SB), Y5
-	VMOVUPS      w42c80000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
+	VMOVUPS      w42c80000<>+0(SB), Y5
+	VMINPS       Y3, Y5, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y5
 	VMAXPS       Y3, Y5, Y3
 	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y5
 	VROUNDPS     $0x08, Y5, Y5
@@ -3144,9 +2984,9 @@ tail:
 	VMULPS       Y2, Y4, Y4
 	VMOVUPS      w3f800000<>+0(SB), Y5
 	VXORPS       w80000000<>+0(SB), Y4, Y4
-	VMOVUPS      wc3160000<>+0(SB), Y6
-	VMOVUPS      w42c80000<>+0(SB), Y7
-	VMINPS       Y4, Y7, Y4
+	VMOVUPS      w42c80000<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      wc2d00000<>+0(SB), Y6
 	VMAXPS       Y4, Y6, Y4
 	VMULPS       w3fb8aa3b<>+0(SB), Y4, Y6
 	VROUNDPS     $0x08, Y6, Y6
@@ -3205,9 +3045,9 @@ loop:
 	VMOVUPS      Y2, Y3
 	VFMSUB231PS  Y1, Y1, Y3
 	VXORPS       w80000000<>+0(SB), Y2, Y2
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y2, Y5, Y2
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y2, Y4, Y2
 	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y4
 	VROUNDPS     $0x08, Y4, Y4
@@ -3276,9 +3116,9 @@ tail:
 	VMOVUPS      Y3, Y4
 	VFMSUB231PS  Y2, Y2, Y4
 	VXORPS       w80000000<>+0(SB), Y3, Y3
-	VMOVUPS      wc3160000<>+0(SB), Y5
-	VMOVUPS      w42c80000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
+	VMOVUPS      w42c80000<>+0(SB), Y5
+	VMINPS       Y3, Y5, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y5
 	VMAXPS       Y3, Y5, Y3
 	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y5
 	VROUNDPS     $0x08, Y5, Y5
@@ -3355,9 +3195,9 @@ loop:
 	VMOVUPS      Y3, Y4
 	VFMSUB231PS  Y2, Y2, Y4
 	VXORPS       w80000000<>+0(SB), Y3, Y3
-	VMOVUPS      wc3160000<>+0(SB), Y5
-	VMOVUPS      w42c80000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
+	VMOVUPS      w42c80000<>+0(SB), Y5
+	VMINPS       Y3, Y5, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y5
 	VMAXPS       Y3, Y5, Y3
 	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y5
 	VROUNDPS     $0x08, Y5, Y5
@@ -3429,9 +3269,9 @@ tail:
 	VMOVUPS      Y4, Y5
 	VFMSUB231PS  Y3, Y3, Y5
 	VXORPS       w80000000<>+0(SB), Y4, Y4
-	VMOVUPS      wc3160000<>+0(SB), Y6
-	VMOVUPS      w42c80000<>+0(SB), Y7
-	VMINPS       Y4, Y7, Y4
+	VMOVUPS      w42c80000<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      wc2d00000<>+0(SB), Y6
 	VMAXPS       Y4, Y6, Y4
 	VMULPS       w3fb8aa3b<>+0(SB), Y4, Y6
 	VROUNDPS     $0x08, Y6, Y6
@@ -3503,9 +3343,9 @@ loop:
 	VMULPS       w3fd9db23<>+0(SB), Y0, Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y1
-	VMOVUPS      wc3160000<>+0(SB), Y3
-	VMOVUPS      w42c80000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
+	VMOVUPS      w42c80000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      wc2d00000<>+0(SB), Y3
 	VMAXPS       Y1, Y3, Y1
 	VMULPS       w3fb8aa3b<>+0(SB), Y1, Y3
 	VROUNDPS     $0x08, Y3, Y3
@@ -3547,9 +3387,9 @@ tail:
 	VMULPS       w3fd9db23<>+0(SB), Y1, Y2
 	VMOVUPS      w3f800000<>+0(SB), Y3
 	VXORPS       w80000000<>+0(SB), Y2, Y2
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y2, Y5, Y2
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y2, Y4, Y2
 	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y4
 	VROUNDPS     $0x08, Y4, Y4
@@ -3599,9 +3439,9 @@ loop:
 	VMULPS       w3fd9db23<>+0(SB), Y1, Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y3
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y3
 	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
@@ -3647,9 +3487,9 @@ tail:
 	VMULPS       w3fd9db23<>+0(SB), Y2, Y2
 	VMOVUPS      w3f800000<>+0(SB), Y3
 	VXORPS       w80000000<>+0(SB), Y2, Y4
-	VMOVUPS      wc3160000<>+0(SB), Y5
-	VMOVUPS      w42c80000<>+0(SB), Y6
-	VMINPS       Y4, Y6, Y4
+	VMOVUPS      w42c80000<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      wc2d00000<>+0(SB), Y5
 	VMAXPS       Y4, Y5, Y4
 	VMULPS       w3fb8aa3b<>+0(SB), Y4, Y5
 	VROUNDPS     $0x08, Y5, Y5
@@ -3699,9 +3539,9 @@ loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      w3f800000<>+0(SB), Y1
 	VXORPS       w80000000<>+0(SB), Y0, Y2
-	VMOVUPS      wc3160000<>+0(SB), Y3
-	VMOVUPS      w42c80000<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
+	VMOVUPS      w42c80000<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y3
 	VMAXPS       Y2, Y3, Y2
 	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y3
 	VROUNDPS     $0x08, Y3, Y3
@@ -3742,9 +3582,9 @@ tail:
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y3
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y3
 	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
@@ -3793,9 +3633,9 @@ loop:
 	VMOVUPS      (DX)(SI*4), Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y3
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y3, Y4, Y3
 	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
@@ -3840,9 +3680,9 @@ tail:
 	VMASKMOVPS   (DX)(SI*4), Y0, Y2
 	VMOVUPS      w3f800000<>+0(SB), Y3
 	VXORPS       w80000000<>+0(SB), Y2, Y4
-	VMOVUPS      wc3160000<>+0(SB), Y5
-	VMOVUPS      w42c80000<>+0(SB), Y6
-	VMINPS       Y4, Y6, Y4
+	VMOVUPS      w42c80000<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      wc2d00000<>+0(SB), Y5
 	VMAXPS       Y4, Y5, Y4
 	VMULPS       w3fb8aa3b<>+0(SB), Y4, Y5
 	VROUNDPS     $0x08, Y5, Y5
@@ -4061,9 +3901,9 @@ loop:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      w3f800000<>+0(SB), Y1
 	VXORPS       w80000000<>+0(SB), Y0, Y0
-	VMOVUPS      wc3160000<>+0(SB), Y2
-	VMOVUPS      w42c80000<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
+	VMOVUPS      w42c80000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      wc2d00000<>+0(SB), Y2
 	VMAXPS       Y0, Y2, Y0
 	VMULPS       w3fb8aa3b<>+0(SB), Y0, Y2
 	VROUNDPS     $0x08, Y2, Y2
@@ -4103,9 +3943,9 @@ tail:
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y1
-	VMOVUPS      wc3160000<>+0(SB), Y3
-	VMOVUPS      w42c80000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
+	VMOVUPS      w42c80000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      wc2d00000<>+0(SB), Y3
 	VMAXPS       Y1, Y3, Y1
 	VMULPS       w3fb8aa3b<>+0(SB), Y1, Y3
 	VROUNDPS     $0x08, Y3, Y3
@@ -4153,9 +3993,9 @@ loop:
 	VMOVUPS      (DX)(SI*4), Y1
 	VMOVUPS      w3f800000<>+0(SB), Y2
 	VXORPS       w80000000<>+0(SB), Y1, Y1
-	VMOVUPS      wc3160000<>+0(SB), Y3
-	VMOVUPS      w42c80000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
+	VMOVUPS      w42c80000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      wc2d00000<>+0(SB), Y3
 	VMAXPS       Y1, Y3, Y1
 	VMULPS       w3fb8aa3b<>+0(SB), Y1, Y3
 	VROUNDPS     $0x08, Y3, Y3
@@ -4199,9 +4039,9 @@ tail:
 	VMASKMOVPS   (DX)(SI*4), Y0, Y2
 	VMOVUPS      w3f800000<>+0(SB), Y3
 	VXORPS       w80000000<>+0(SB), Y2, Y2
-	VMOVUPS      wc3160000<>+0(SB), Y4
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y2, Y5, Y2
+	VMOVUPS      w42c80000<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMOVUPS      wc2d00000<>+0(SB), Y4
 	VMAXPS       Y2, Y4, Y2
 	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y4
 	VROUNDPS     $0x08, Y4, Y4

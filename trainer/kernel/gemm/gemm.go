@@ -24,7 +24,7 @@ import (
 )
 
 // Panel is the number of columns in a panel of packed b: k rows of Panel
-// numbers, the last panel padded with zeros.
+// numbers, the last panel padded.
 const Panel = 32
 
 const (

@@ -112,11 +112,10 @@ func TestPack(t *testing.T) {
 					Pack(dst, b, step, col, k, n, 0, (n+Panel-1)/Panel)
 					for i, got := range dst {
 						l, j := i/Panel%max(k, 1), i/(Panel*max(k, 1))*Panel+i%Panel
-						want := float32(0)
-						if j < n {
-							want = b[l*step+j*col]
+						if j >= n {
+							continue
 						}
-						if got != want {
+						if want := b[l*step+j*col]; got != want {
 							t.Fatalf("k=%d n=%d turned=%v: (%d, %d) is %g, want %g", k, n, turned, l, j, got, want)
 						}
 					}

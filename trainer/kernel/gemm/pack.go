@@ -1,7 +1,8 @@
 package gemm
 
 // Pack packs panels p0 to p1 of a k by n matrix whose element (l, j) is
-// b[l*step + j*col] into dst, which holds all panels.
+// b[l*step + j*col] into dst, which holds all panels. What pads the last one
+// does not matter: columns do not mix.
 func Pack(dst, b []float32, step, col, k, n, p0, p1 int) {
 	for p := p0; p < p1; p++ {
 		cols := min(Panel, n-p*Panel)
@@ -16,7 +17,6 @@ func packPanelGeneric(dst, b []float32, at, step, col, k, cols int) {
 		for j := range cols {
 			y[j] = b[at+l*step+j*col]
 		}
-		clear(y[cols:])
 	}
 }
 
@@ -29,7 +29,6 @@ func PackHalf(dst, b []uint16, step, col, k, n, p0, p1 int) {
 			for j := range cols {
 				y[j] = b[l*step+(p*Panel+j)*col]
 			}
-			clear(y[cols:])
 		}
 	}
 }

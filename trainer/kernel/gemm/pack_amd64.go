@@ -24,33 +24,25 @@ func packPanel(dst, b []float32, at, step, col, k, cols int) {
 	}
 }
 
-// packTurn packs columns that are each contiguous: whole groups of lanes
-// columns over whole groups of lanes steps in registers, the rest one by one.
+// packTurn packs columns that are each contiguous: whole blocks of lanes steps
+// in registers, the steps that are left one by one.
 func packTurn(dst, b []float32, at, col, k, cols int) {
 	lanes := 8
 	if cpuinfo.AVX512 {
 		lanes = 16
 	}
-	blocks, groups := k/lanes, cols/lanes
-	if blocks == 0 {
-		groups = 0
-	}
-	for g := range groups {
-		if lanes == 16 {
-			packTurnAVX512(&dst[g*16], &b[at+g*16*col], 4*col, blocks)
+	blocks := k / lanes
+	for g := 0; blocks > 0 && g < cols; g += lanes {
+		if n := min(lanes, cols-g); lanes == 16 {
+			packTurnAVX512(&dst[g], &b[at+g*col], 4*col, n, blocks)
 		} else {
-			packTurnAVX2(&dst[g*8], &b[at+g*8*col], 4*col, blocks)
+			packTurnAVX2(&dst[g], &b[at+g*col], 4*col, n, blocks)
 		}
 	}
-	for l := range k {
+	for l := blocks * lanes; l < k; l++ {
 		y := dst[l*Panel:][:Panel]
-		j := groups * lanes
-		if l >= blocks*lanes {
-			j = 0
-		}
-		for ; j < cols; j++ {
+		for j := range cols {
 			y[j] = b[at+l+j*col]
 		}
-		clear(y[cols:])
 	}
 }

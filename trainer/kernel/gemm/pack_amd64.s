@@ -24,48 +24,83 @@ loop:
 	VZEROUPPER
 	RET
 
-// func packTurnAVX512(dst *float32, src *float32, ld int, blocks int)
-// Requires: AVX, AVX512F
-TEXT ·packTurnAVX512(SB), NOSPLIT, $0-32
+// func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·packTurnAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ ld+16(FP), DX
-	MOVQ blocks+24(FP), BX
+	MOVQ blocks+32(FP), BX
+	MOVQ cols+24(FP), SI
+	XORQ R9, R9
 
 loop:
-	MOVQ       CX, SI
-	VMOVUPS    (SI), Z0
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z1
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z2
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z3
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z4
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z5
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z6
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z7
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z8
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z9
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z10
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z11
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z12
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z13
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z14
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Z15
-	ADDQ       DX, SI
+	MOVQ       CX, DI
+	MOVQ       DX, R8
+	VMOVUPS    (DI), Z0
+	CMPQ       SI, $0x01
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z1
+	CMPQ       SI, $0x02
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z2
+	CMPQ       SI, $0x03
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z3
+	CMPQ       SI, $0x04
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z4
+	CMPQ       SI, $0x05
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z5
+	CMPQ       SI, $0x06
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z6
+	CMPQ       SI, $0x07
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z7
+	CMPQ       SI, $0x08
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z8
+	CMPQ       SI, $0x09
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z9
+	CMPQ       SI, $0x0a
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z10
+	CMPQ       SI, $0x0b
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z11
+	CMPQ       SI, $0x0c
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z12
+	CMPQ       SI, $0x0d
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z13
+	CMPQ       SI, $0x0e
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z14
+	CMPQ       SI, $0x0f
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Z15
+	CMPQ       SI, $0x10
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
 	VUNPCKLPS  Z1, Z0, Z16
 	VUNPCKHPS  Z1, Z0, Z0
 	VUNPCKLPS  Z3, Z2, Z1
@@ -177,32 +212,51 @@ loop:
 	VZEROUPPER
 	RET
 
-// func packTurnAVX2(dst *float32, src *float32, ld int, blocks int)
-// Requires: AVX
-TEXT ·packTurnAVX2(SB), NOSPLIT, $0-32
+// func packTurnAVX2(dst *float32, src *float32, ld int, cols int, blocks int)
+// Requires: AVX, CMOV
+TEXT ·packTurnAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ ld+16(FP), DX
-	MOVQ blocks+24(FP), BX
+	MOVQ blocks+32(FP), BX
+	MOVQ cols+24(FP), SI
+	XORQ R9, R9
 
 loop:
-	MOVQ       CX, SI
-	VMOVUPS    (SI), Y0
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y1
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y2
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y3
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y4
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y5
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y6
-	ADDQ       DX, SI
-	VMOVUPS    (SI), Y7
-	ADDQ       DX, SI
+	MOVQ       CX, DI
+	MOVQ       DX, R8
+	VMOVUPS    (DI), Y0
+	CMPQ       SI, $0x01
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y1
+	CMPQ       SI, $0x02
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y2
+	CMPQ       SI, $0x03
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y3
+	CMPQ       SI, $0x04
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y4
+	CMPQ       SI, $0x05
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y5
+	CMPQ       SI, $0x06
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y6
+	CMPQ       SI, $0x07
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
+	VMOVUPS    (DI), Y7
+	CMPQ       SI, $0x08
+	CMOVQEQ    R9, R8
+	ADDQ       R8, DI
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VUNPCKLPS  Y3, Y2, Y1

@@ -9,17 +9,17 @@ package gemm
 //go:noescape
 func packRowsAVX512(dst *float32, src *float32, ld int, k int)
 
-// packTurnAVX512 lays columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps. blocks is not 0.
+// packTurnAVX512 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
 //
 //go:noescape
-func packTurnAVX512(dst *float32, src *float32, ld int, blocks int)
+func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
 
 // packRowsAVX2 copies k rows of 32 numbers, ld bytes apart, side by side. k is not 0.
 //
 //go:noescape
 func packRowsAVX2(dst *float32, src *float32, ld int, k int)
 
-// packTurnAVX2 lays columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps. blocks is not 0.
+// packTurnAVX2 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
 //
 //go:noescape
-func packTurnAVX2(dst *float32, src *float32, ld int, blocks int)
+func packTurnAVX2(dst *float32, src *float32, ld int, cols int, blocks int)

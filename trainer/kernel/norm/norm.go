@@ -8,8 +8,8 @@
 // A reduction keeps 32 partial results, element i going to number i mod 32, and
 // joins them as a tree (i with i+16, then i+8, i+4, i+2, i+1), so that AVX2 and
 // AVX-512 give the same bits; the portable twins do the same with other
-// roundings. Exponentials are of numbers up to about 0, within 1 unit in the
-// last place, and 0 below exp(-87.33654); NaN gives NaN.
+// roundings. Exponentials are of numbers up to 100, within 1 unit in the last
+// place; NaN gives NaN.
 package norm
 
 import "math"

@@ -117,7 +117,7 @@ func TestAgainstFloat64(t *testing.T) {
 // TestExp holds the bound of the package doc.
 func TestExp(t *testing.T) {
 	var x []float32
-	for v := float32(0); v > -90; v -= 1.0 / 4096 {
+	for v := float32(0); v > -106; v -= 1.0 / 4096 {
 		x = append(x, v)
 	}
 	for v := float32(-1e-20); v > -1; v *= 1.01 {
@@ -136,13 +136,9 @@ func TestExp(t *testing.T) {
 				if y[i] == y[i] {
 					t.Errorf("%v: exp of NaN is %g", l, y[i])
 				}
-			case v < -87.33654:
-				if float64(y[i]) > 1.2e-38 {
-					t.Errorf("%v: exp(%g) = %g", l, v, y[i])
-				}
 			default:
 				_, e := math.Frexp(w)
-				if u := math.Abs(float64(y[i])-w) / math.Ldexp(1, e-24); u > worst {
+				if u := math.Abs(float64(y[i])-w) / math.Ldexp(1, max(e-24, -149)); u > worst {
 					worst = u
 				}
 			}

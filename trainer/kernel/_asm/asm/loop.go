@@ -178,31 +178,46 @@ func (l *Loop) Reduce(i ISA, r Reduction) {
 	Label("join")
 	res := Load(Param("res"), GP64())
 	for k := range r.Results {
-		for h := groups / 2; h > 0; h /= 2 {
-			for g := range h {
-				acc[g][k] = r.Join(i, acc[g][k], acc[g+h][k])
-			}
+		var lanes []Vec
+		for g := range groups {
+			lanes = append(lanes, acc[g][k])
 		}
-		v := acc[0][k]
-		if i.Lanes == 16 {
-			upper := YMM()
-			VEXTRACTF64X4(U8(1), v, upper)
-			low := YMM()
-			VMOVUPS(v.AsY(), low)
-			v = r.Join(AVX2, low, upper)
-		}
-		x4 := XMM()
-		VEXTRACTF128(U8(1), v.AsY(), x4)
-		v = r.Join(AVX2, v, x4.AsY().(Vec))
-		for _, shuffle := range []uint8{0x4e, 0xb1} { // lanes 2 3 0 1, then 1 0 3 2
-			s := YMM()
-			VPERMILPS(U8(shuffle), v.AsY(), s)
-			v = r.Join(AVX2, v, s)
-		}
+		v := Join(i, lanes, r.Join)
 		VMOVSS(v.AsX(), Mem{Base: res, Disp: 4 * k})
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// Join joins the virtual lanes in acc as a tree and returns a register whose
+// first lane holds the result.
+func Join(i ISA, acc []Vec, join func(i ISA, a, b Vec) Vec) Vec {
+	acc = append([]Vec(nil), acc...)
+	for h := len(acc) / 2; h > 0; h /= 2 {
+		for g := range h {
+			acc[g] = join(i, acc[g], acc[g+h])
+		}
+	}
+	v := acc[0]
+	if i.Lanes == 16 {
+		upper, low := YMM(), YMM()
+		VEXTRACTF64X4(U8(1), v, upper)
+		VMOVUPS(v.AsY(), low)
+		v = join(AVX2, low, upper)
+	}
+	x4 := XMM()
+	if i.Lanes == 16 {
+		VEXTRACTF32X4(U8(1), v.AsY(), x4)
+	} else {
+		VEXTRACTF128(U8(1), v.AsY(), x4)
+	}
+	v = join(AVX2, v, x4.AsY().(Vec))
+	for _, shuffle := range []uint8{0x4e, 0xb1} { // lanes 2 3 0 1, then 1 0 3 2
+		s := YMM()
+		VPERMILPS(U8(shuffle), v.AsY(), s)
+		v = join(AVX2, v, s)
+	}
+	return v
 }
 
 // Columns emits a loop over rows for each group of columns, whose accumulators

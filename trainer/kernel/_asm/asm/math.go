@@ -43,27 +43,26 @@ func (i ISA) power(n Vec) Vec {
 // Exp returns exp(x), within 1 ulp, rounded once where the result is denormal;
 // NaN for NaN.
 func (i ISA) Exp(x Vec) Vec {
-	lo := i.Copy(F(-150))
-	hi := i.Copy(F(100))
-	x = i.Max(lo, i.Min(hi, x)) // both return x where it is NaN
-	n, s := i.reduce(x)
+	return i.expAbove(i.Min(i.Copy(F(100)), x)) // x where it is NaN
+}
+
+// ExpNeg is Exp of numbers that are not above 100: of differences from a
+// maximum.
+func (i ISA) ExpNeg(x Vec) Vec { return i.expAbove(x) }
+
+// expAbove is Exp of numbers up to 100; below -104 the result is 0.
+func (i ISA) expAbove(x Vec) Vec {
+	n, s := i.reduce(i.Max(i.Copy(F(-104)), x)) // x where it is NaN
 	p := i.Add(s, F(1))
+	if i.Lanes == 16 {
+		VSCALEFPS(n, p, p)
+		return p
+	}
+	// 2^n in two factors, of which the first is exact.
 	whole := i.ToInt(n)
 	half := i.ShiftSigned(whole, 1)
 	p = i.Mul(p, i.power(half))
 	return i.Mul(p, i.power(i.SubInt(whole, half)))
-}
-
-// ExpNeg returns exp(x) for x <= 0 (and for -Inf, where it is 0), within 1 ulp
-// down to exp(-87); below it is 0. NaN for NaN.
-func (i ISA) ExpNeg(x Vec) Vec {
-	n, s := i.reduce(i.Max(i.Copy(F(-104)), x))
-	p := i.Add(s, F(1))
-	// 2^n would be denormal below -126: those lanes are 0.
-	ok := i.Cmp(GE, x, F(-87.33654))
-	p = i.Mul(p, i.power(i.ToInt(n)))
-	nan := i.Cmp(NaN, x, x)
-	return i.Blend(nan, i.Keep(ok, p), x)
 }
 
 // Log returns log(x), within 1 ulp: -Inf for 0, NaN below 0.

@@ -41,19 +41,23 @@ func rows(isa asm.ISA) {
 
 // turn transposes lanes columns, each contiguous, over blocks of lanes steps.
 func turn(isa asm.ISA) {
-	TEXT("packTurn"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, blocks int)")
+	TEXT("packTurn"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, cols, blocks int)")
 	Pragma("noescape")
-	Doc("packTurn" + isa.Suffix + " lays columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps. blocks is not 0.")
+	Doc("packTurn" + isa.Suffix + " lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	ld, n := Load(Param("ld"), GP64()), Load(Param("blocks"), GP64())
-	p := GP64()
+	ld, n, cols := Load(Param("ld"), GP64()), Load(Param("blocks"), GP64()), Load(Param("cols"), GP64())
+	p, step, zero := GP64(), GP64(), GP64()
+	XORQ(zero, zero)
 	Label("loop")
 	MOVQ(src, p)
+	MOVQ(ld, step)
 	var r []reg.VecVirtual
-	for range isa.Lanes {
+	for i := range isa.Lanes {
 		v := isa.Vec()
 		VMOVUPS(Mem{Base: p}, v)
-		ADDQ(ld, p)
+		CMPQ(cols, U8(uint8(i+1)))
+		CMOVQEQ(zero, step)
+		ADDQ(step, p)
 		r = append(r, v)
 	}
 	for i, v := range asm.Transpose(isa, r) {
