@@ -7,10 +7,10 @@
 #   make bench     the benchmarks of all packages, each for a short time
 #   make generate  what is generated: assembly, tables
 
-export CGO_ENABLED = 0
-export GOFLAGS := $(GOFLAGS) -trimpath
-
 GO   ?= go
+export CGO_ENABLED = 0
+export GOFLAGS := $(shell $(GO) env GOFLAGS) -trimpath
+
 JOB  ?= jobs/demo.yaml
 OUT  ?= out/demo
 ONLY ?=
