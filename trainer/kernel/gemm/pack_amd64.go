@@ -17,6 +17,12 @@ func packPanel(dst, b []float32, at, step, col, k, cols int) {
 		} else {
 			packRowsAVX2(&dst[0], &b[at], 4*step, k)
 		}
+	case col == 1:
+		if cpuinfo.AVX512 {
+			packPartAVX512(&dst[0], &b[at], 4*step, k, cols)
+		} else {
+			packPartAVX2(&dst[0], &b[at], 4*step, k, cols)
+		}
 	case step == 1:
 		packTurn(dst, b, at, col, k, cols)
 	default:

@@ -24,6 +24,64 @@ loop:
 	VZEROUPPER
 	RET
 
+// func packPartAVX512(dst *float32, src *float32, ld int, k int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·packPartAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         ld+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         cols+32(FP), SI
+	VPBROADCASTD SI, Z0
+	VPCMPGTD     index<>+0(SB), Z0, K1
+	VPCMPGTD     index<>+64(SB), Z0, K2
+
+loop:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS   Z0, (AX)
+	VMOVUPS.Z 64(CX), K2, Z0
+	VMOVUPS   Z0, 64(AX)
+	ADDQ      DX, CX
+	ADDQ      $0x00000080, AX
+	DECQ      BX
+	JNE       loop
+	VZEROUPPER
+	RET
+
+DATA index<>+0(SB)/4, $0x00000000
+DATA index<>+4(SB)/4, $0x00000001
+DATA index<>+8(SB)/4, $0x00000002
+DATA index<>+12(SB)/4, $0x00000003
+DATA index<>+16(SB)/4, $0x00000004
+DATA index<>+20(SB)/4, $0x00000005
+DATA index<>+24(SB)/4, $0x00000006
+DATA index<>+28(SB)/4, $0x00000007
+DATA index<>+32(SB)/4, $0x00000008
+DATA index<>+36(SB)/4, $0x00000009
+DATA index<>+40(SB)/4, $0x0000000a
+DATA index<>+44(SB)/4, $0x0000000b
+DATA index<>+48(SB)/4, $0x0000000c
+DATA index<>+52(SB)/4, $0x0000000d
+DATA index<>+56(SB)/4, $0x0000000e
+DATA index<>+60(SB)/4, $0x0000000f
+DATA index<>+64(SB)/4, $0x00000010
+DATA index<>+68(SB)/4, $0x00000011
+DATA index<>+72(SB)/4, $0x00000012
+DATA index<>+76(SB)/4, $0x00000013
+DATA index<>+80(SB)/4, $0x00000014
+DATA index<>+84(SB)/4, $0x00000015
+DATA index<>+88(SB)/4, $0x00000016
+DATA index<>+92(SB)/4, $0x00000017
+DATA index<>+96(SB)/4, $0x00000018
+DATA index<>+100(SB)/4, $0x00000019
+DATA index<>+104(SB)/4, $0x0000001a
+DATA index<>+108(SB)/4, $0x0000001b
+DATA index<>+112(SB)/4, $0x0000001c
+DATA index<>+116(SB)/4, $0x0000001d
+DATA index<>+120(SB)/4, $0x0000001e
+DATA index<>+124(SB)/4, $0x0000001f
+GLOBL index<>(SB), RODATA|NOPTR, $128
+
 // func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·packTurnAVX512(SB), NOSPLIT, $0-40
@@ -209,6 +267,37 @@ loop:
 	ADDQ    $0x00000080, AX
 	DECQ    BX
 	JNE     loop
+	VZEROUPPER
+	RET
+
+// func packPartAVX2(dst *float32, src *float32, ld int, k int, cols int)
+// Requires: AVX, AVX2
+TEXT ·packPartAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         ld+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         cols+32(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     index<>+0(SB), Y0, Y1
+	VPCMPGTD     index<>+32(SB), Y0, Y2
+	VPCMPGTD     index<>+64(SB), Y0, Y3
+	VPCMPGTD     index<>+96(SB), Y0, Y0
+
+loop:
+	VMASKMOVPS (CX), Y1, Y4
+	VMOVUPS    Y4, (AX)
+	VMASKMOVPS 32(CX), Y2, Y4
+	VMOVUPS    Y4, 32(AX)
+	VMASKMOVPS 64(CX), Y3, Y4
+	VMOVUPS    Y4, 64(AX)
+	VMASKMOVPS 96(CX), Y0, Y4
+	VMOVUPS    Y4, 96(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x00000080, AX
+	DECQ       BX
+	JNE        loop
 	VZEROUPPER
 	RET
 

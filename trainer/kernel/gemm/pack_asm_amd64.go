@@ -9,6 +9,11 @@ package gemm
 //go:noescape
 func packRowsAVX512(dst *float32, src *float32, ld int, k int)
 
+// packPartAVX512 copies k rows of up to 32 numbers, ld bytes apart, 128 bytes apart. k is not 0.
+//
+//go:noescape
+func packPartAVX512(dst *float32, src *float32, ld int, k int, cols int)
+
 // packTurnAVX512 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
 //
 //go:noescape
@@ -18,6 +23,11 @@ func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
 //
 //go:noescape
 func packRowsAVX2(dst *float32, src *float32, ld int, k int)
+
+// packPartAVX2 copies k rows of up to 32 numbers, ld bytes apart, 128 bytes apart. k is not 0.
+//
+//go:noescape
+func packPartAVX2(dst *float32, src *float32, ld int, k int, cols int)
 
 // packTurnAVX2 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
 //

@@ -42,8 +42,12 @@ func main() {
 			softmax(i, c)
 		}
 		for _, c := range []form{
-			{"", false, false, false}, {"Mask", true, false, false}, {"Bias", false, true, false}, {"MaskBias", true, true, false},
-			{"BiasSum", false, true, true}, {"MaskBiasSum", true, true, true},
+			{"", false, false, false},
+			{"Mask", true, false, false},
+			{"Bias", false, true, false},
+			{"MaskBias", true, true, false},
+			{"BiasSum", false, true, true},
+			{"MaskBiasSum", true, true, true},
 		} {
 			gradient(i, c)
 		}

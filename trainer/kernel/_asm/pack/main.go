@@ -18,25 +18,43 @@ func main() {
 	Generate()
 }
 
-// rows copies k rows of 32 numbers.
+// rows copies k rows of 32 numbers, or of fewer.
 func rows(isa asm.ISA) {
-	TEXT("packRows"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, k int)")
-	Pragma("noescape")
-	Doc("packRows" + isa.Suffix + " copies k rows of 32 numbers, ld bytes apart, side by side. k is not 0.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	ld, k := Load(Param("ld"), GP64()), Load(Param("k"), GP64())
-	Label("loop")
-	for at := 0; at < 128; at += 4 * isa.Lanes {
-		v := isa.Vec()
-		VMOVUPS(Mem{Base: src, Disp: at}, v)
-		VMOVUPS(v, Mem{Base: dst, Disp: at})
+	for _, partly := range []bool{false, true} {
+		name, signature, doc := "packRows", "func(dst, src *float32, ld, k int)", "copies k rows of 32 numbers, ld bytes apart, side by side"
+		if partly {
+			name, signature, doc = "packPart", "func(dst, src *float32, ld, k, cols int)", "copies k rows of up to 32 numbers, ld bytes apart, 128 bytes apart"
+		}
+		TEXT(name+isa.Suffix, NOSPLIT, signature)
+		Pragma("noescape")
+		Doc(name + isa.Suffix + " " + doc + ". k is not 0.")
+		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+		ld, k := Load(Param("ld"), GP64()), Load(Param("k"), GP64())
+		var masks []asm.Mask
+		if partly {
+			left := isa.Spread(Load(Param("cols"), GP64()).(reg.GPVirtual))
+			for at := 0; at < 32; at += isa.Lanes {
+				masks = append(masks, isa.First(left, at))
+			}
+		}
+		Label("loop")
+		for at := 0; at < 32; at += isa.Lanes {
+			from := Mem{Base: src, Disp: 4 * at}
+			v := isa.Vec()
+			if partly {
+				v = isa.LoadMasked(from, masks[at/isa.Lanes])
+			} else {
+				VMOVUPS(from, v)
+			}
+			VMOVUPS(v, Mem{Base: dst, Disp: 4 * at})
+		}
+		ADDQ(ld, src)
+		ADDQ(U32(128), dst)
+		DECQ(k)
+		JNE(LabelRef("loop"))
+		VZEROUPPER()
+		RET()
 	}
-	ADDQ(ld, src)
-	ADDQ(U32(128), dst)
-	DECQ(k)
-	JNE(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
 }
 
 // turn transposes lanes columns, each contiguous, over blocks of lanes steps.
