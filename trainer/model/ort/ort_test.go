@@ -12,6 +12,7 @@ import (
 	"espalier/trainer/cpu"
 	"espalier/trainer/decode"
 	"espalier/trainer/grad"
+	"espalier/trainer/kernel/cpuinfo"
 	"espalier/trainer/nn"
 	"espalier/trainer/op/optest"
 	"espalier/trainer/optim"
@@ -256,6 +257,15 @@ func TestTrainingIsReproducible(t *testing.T) {
 	for stop := range 6 {
 		if !bytes.Equal(train(2, 6, train(1, stop, nil)), want) {
 			t.Errorf("resumed after %d updates: other bits", stop)
+		}
+	}
+	want = train(1, 10, nil)
+	for _, l := range cpuinfo.Levels() {
+		restore := cpuinfo.Limit(l)
+		got := train(2, 10, nil)
+		restore()
+		if l != cpuinfo.Portable && !bytes.Equal(got, want) {
+			t.Errorf("ten updates with %v give other bits", l)
 		}
 	}
 }
