@@ -13,13 +13,16 @@ import (
 )
 
 var benchVerb = verb{
-	name:    "bench",
-	short:   "measure the kernels on this machine, beside what its cores can do",
-	long:    []string{"Each line is the best of some runs; other programs at work make it less. Nothing is written."},
+	name:  "bench",
+	short: "measure what this machine computes and moves a second",
+	long: []string{
+		"Each line is the best of some runs; other programs at work make it less. Nothing is written.",
+		"The last column is the share of the multiply-adds, or of the bytes read, of the first lines.",
+	},
 	example: []string{"espalier bench --threads 2"},
 	setup: func(f *pflag.FlagSet) action {
 		threads := f.Int("threads", 0, "threads of kernels: `N` (default: the CPUs)")
-		each := f.Duration("each", 100*time.Millisecond, "how `LONG` each line is measured (default 100ms)")
+		each := f.Duration("each", 200*time.Millisecond, "how `LONG` each line is measured (default 200ms)")
 		asJSON := f.Bool("json", false, "print one JSON object a line")
 		return func(ctx context.Context, c *console, args []string) error {
 			if err := want(args, 0, 0, "none"); err != nil {
@@ -28,33 +31,35 @@ var benchVerb = verb{
 			if *threads < 0 || *each <= 0 {
 				return usagef("--threads and --each: want more than 0")
 			}
-			if *threads == 0 {
-				*threads = runtime.GOMAXPROCS(0)
+			counts := []int{1}
+			if n := *threads; n > 1 {
+				counts = append(counts, n)
+			} else if p := runtime.GOMAXPROCS(0); n == 0 && p > 1 {
+				counts = append(counts, p)
 			}
-			return printGauge(ctx, c, *threads, *each, *asJSON)
+			t := newTable("kernel", "size", " threads", " rate", "unit", " of peak")
+			var failed error
+			for _, n := range counts {
+				err := gauge.Rows(ctx, n, *each, func(r gauge.Row) bool {
+					if *asJSON {
+						failed = c.json(map[string]any{"kernel": r.Kernel, "size": r.Size, "threads": r.Threads, "rate": r.Rate, "unit": "G" + r.Unit, "of_peak": r.Fraction})
+						return failed == nil
+					}
+					share := ""
+					if r.Fraction != 0 {
+						share = fmt.Sprintf("%.2f", r.Fraction)
+					}
+					t.add(r.Kernel, r.Size, fmt.Sprint(r.Threads), fmt.Sprintf("%.1f", r.Rate), "G"+r.Unit, share)
+					return true
+				})
+				if err := errors.Join(err, failed); err != nil {
+					return err
+				}
+			}
+			if *asJSON {
+				return nil
+			}
+			return t.write(c.out)
 		}
 	},
-}
-
-func printGauge(ctx context.Context, c *console, threads int, each time.Duration, asJSON bool) error {
-	t := newTable("kernel", "size", " threads", " 1e9/s", "", " of the peak")
-	var failed error
-	err := gauge.Rows(ctx, threads, each, func(r gauge.Row) bool {
-		if asJSON {
-			failed = c.json(map[string]any{
-				"kernel": r.Kernel, "size": r.Size, "threads": r.Threads, "rate": r.Rate, "unit": r.Unit, "peak": r.Peak, "fraction": r.Fraction,
-			})
-			return failed == nil
-		}
-		share := ""
-		if r.Fraction > 0 {
-			share = fmt.Sprintf("%.0f %%", 100*r.Fraction)
-		}
-		t.add(r.Kernel, r.Size, fmt.Sprint(r.Threads), fmt.Sprintf("%.1f", r.Rate), r.Unit, share)
-		return true
-	})
-	if err != nil || failed != nil || asJSON {
-		return errors.Join(err, failed)
-	}
-	return t.write(c.out)
 }

@@ -26,20 +26,23 @@ type Row struct {
 	Peak, Fraction float64
 }
 
-// Bytes of the two slices whose reading is measured: one stays in a core's
-// second-level cache, the other in none.
+// Bytes of the slices whose reading is measured: one stays in a core's
+// second-level cache, one in the last level's, one in none.
 const (
 	nearBytes = 1 << 19
+	midBytes  = 1 << 23
 	farBytes  = 1 << 27
 )
 
 // Rows yields the table: the peaks, then each family, every line measured for
 // about so long. It stops where ctx ends or yield returns false.
 func Rows(ctx context.Context, threads int, each time.Duration, yield func(Row) bool) error {
-	fma, near, far := peak.FMA(threads, each), peak.Read(threads, nearBytes, each), peak.Read(threads, farBytes, each)
+	fma := peak.FMA(threads, each)
+	near, mid, far := peak.Read(threads, nearBytes, each), peak.Read(threads, midBytes, each), peak.Read(threads, farBytes, each)
 	for _, r := range []Row{
 		{Kernel: "fused multiply-add", Size: "registers", Rate: fma, Unit: "FLOP/s"},
 		{Kernel: "read", Size: sizeText(nearBytes), Rate: near, Unit: "B/s"},
+		{Kernel: "read", Size: sizeText(midBytes), Rate: mid, Unit: "B/s"},
 		{Kernel: "read", Size: sizeText(farBytes), Rate: far, Unit: "B/s"},
 	} {
 		r.Threads = threads
@@ -54,9 +57,12 @@ func Rows(ctx context.Context, threads int, each time.Duration, yield func(Row) 
 		r := Row{Kernel: c.kernel, Size: c.size, Threads: threads, Unit: "FLOP/s", Peak: fma}
 		work := c.flops
 		if c.bytes > 0 {
-			r.Unit, r.Peak, work = "B/s", near, c.bytes
-			if c.bytes > nearBytes {
-				r.Peak = far
+			r.Unit, r.Peak, work = "B/s", far, c.bytes
+			switch {
+			case c.bytes <= nearBytes:
+				r.Peak = near
+			case c.bytes <= 2*midBytes:
+				r.Peak = mid
 			}
 		}
 		t, err := c.time(ctx, threads, each)
