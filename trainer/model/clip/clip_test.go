@@ -56,7 +56,7 @@ func TestRandomIsFixed(t *testing.T) {
 		fmt.Fprintf(h, "%s %d\n", name, len(raw))
 		h.Write(raw)
 	}
-	if got, want := fmt.Sprintf("%x", h.Sum(nil)), "3d8c260f3273c2bc794cfd557038eaae9fd22b40c3d874165b2175c05795dde3"; got != want {
+	if got, want := fmt.Sprintf("%x", h.Sum(nil)), "452823926eb3a4e11c348a4fced43a3f8521a3a8afbc02aec05ff20a4e96f349"; got != want {
 		t.Errorf("digest of the weights %s, want %s", got, want)
 	}
 	other, err := NewRandom(small(8))
@@ -70,35 +70,51 @@ func TestRandomIsFixed(t *testing.T) {
 	}
 }
 
-// Filters behind a ReLU sum to zero, all have the deviation that they should.
-func TestRandomStatistics(t *testing.T) {
+// Each filter is a direction of the gain's length times a kernel; derivatives
+// sum to zero over the places of every channel.
+func TestRandomFilters(t *testing.T) {
 	w, err := NewRandom(RandomConfig{Layers: [4]int{1, 1, 1, 1}, Width: 16, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, gain := range map[string]float64{"visual.conv1.weight": math.Sqrt2, "visual.layer3.0.conv2.weight": 1.7128, "visual.layer4.0.conv3.weight": 1.2111} {
+	for name, want := range map[string]struct {
+		gain     float64
+		oriented int // filters
+	}{
+		"visual.conv1.weight": {math.Sqrt2, 4}, "visual.conv3.weight": {math.Sqrt2, 4}, "visual.layer3.0.conv2.weight": {math.Sqrt2, 32},
+		"visual.layer2.0.conv3.weight": {0.6 * math.Sqrt2, 0}, "visual.layer4.0.downsample.0.weight": {math.Sqrt2, 0},
+	} {
 		x, err := w.Floats(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, _ := w.Info(name)
-		fan := in.Len / in.Shape[0]
-		s := 0.0
-		for i, v := range x {
-			s += float64(v) * float64(v)
-			if name == "visual.conv1.weight" || (i+1)%fan != 0 {
-				continue
+		s := w.(*random).tensors[name].shape
+		kk, oriented := s[2]*s[3], 0
+		directions := map[float32]bool{}
+		for o := range s[0] {
+			filter := x[o*s[1]*kk : (o+1)*s[1]*kk]
+			length, edge := 0.0, 0.0
+			for i := 0; i < len(filter); i += kk {
+				total, slope := 0.0, 0.0
+				for _, v := range filter[i : i+kk] {
+					total += float64(v)
+					slope += math.Abs(float64(v))
+				}
+				length += total * total
+				edge += slope * slope
 			}
-			total := 0.0
-			for _, u := range x[i+1-fan : i+1] {
-				total += float64(u)
-			}
-			if math.Abs(total) > 1e-4 {
-				t.Fatalf("%s: filter %d sums to %g", name, i/fan, total)
+			if length < 1e-9 {
+				oriented++
+				directions[filter[5]/filter[7]] = true
+				if edge < 1 {
+					t.Errorf("%s: derivative %d of strength %g", name, o, edge)
+				}
+			} else if math.Abs(math.Sqrt(length)-want.gain) > 1e-5 {
+				t.Errorf("%s: filter %d of length %g, want %g", name, o, math.Sqrt(length), want.gain)
 			}
 		}
-		if got := math.Sqrt(s / float64(len(x)) * float64(fan)); math.Abs(got-gain) > 0.06*gain {
-			t.Errorf("%s: deviation times root of fan-in %.4f, want about %.4f", name, got, gain)
+		if oriented != want.oriented || oriented > 0 && len(directions) < 3 {
+			t.Errorf("%s: %d derivatives in %d directions, want %d", name, oriented, len(directions), want.oriented)
 		}
 	}
 }
