@@ -396,7 +396,7 @@ func (g *gradTile) hiddenRow(r attend.Rows, delta float32, dbias []float32, row 
 		elem.Scale(p, p, 1/sum[0])
 	}
 	for j := range ds {
-		d := p[j] * (ds[j] - delta)
+		d := float32(p[j] * (ds[j] - delta))
 		if dbias != nil {
 			dbias[row*r.BiasStep+j] += d
 		}

@@ -1,12 +1,11 @@
 package cpu
 
 import (
-	"fmt"
-	"math"
-
 	"espalier/trainer/kernel/norm"
+	"espalier/trainer/kernel/scalar"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
+	"fmt"
 )
 
 // A lossJob is a cross-entropy of rows or its gradient.
@@ -26,9 +25,9 @@ func smoothing(s float32, v int) (on, off, entropy float32) {
 		return 1, 0, 0
 	}
 	hi, lo := 1-float64(s), float64(s)/float64(v-1)
-	e := lo * float64(v-1) * math.Log(lo)
+	e := float64(lo * float64(v-1) * scalar.Log(lo))
 	if hi > 0 {
-		e += hi * math.Log(hi)
+		e += float64(hi * scalar.Log(hi))
 	}
 	return float32(hi), float32(lo), float32(e)
 }

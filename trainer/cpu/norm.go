@@ -5,6 +5,7 @@ import (
 
 	"espalier/trainer/kernel/elem"
 	"espalier/trainer/kernel/norm"
+	"espalier/trainer/kernel/scalar"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -135,7 +136,7 @@ func (j *normJob) back(dx, dy, x []float32, mean, inv float32) {
 	}
 }
 
-func log32(x float32) float32  { return float32(math.Log(float64(x))) }
+func log32(x float32) float32  { return float32(scalar.Log(float64(x))) }
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // A softmaxJob is a softmax of rows or its logarithm.

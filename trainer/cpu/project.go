@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"espalier/trainer/kernel/norm"
+	"espalier/trainer/kernel/scalar"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -110,7 +111,7 @@ func (j *projectJob) Tile(_, t int) {
 		}
 		s := &j.states[r]
 		if top := norm.Largest(x); top > s.top {
-			s.sum *= math.Exp(float64(s.top) - float64(top))
+			s.sum = float64(s.sum * scalar.Exp(float64(s.top)-float64(top)))
 			s.top = top
 		}
 		s.sum += float64(norm.ExpTotal(x, s.top))
@@ -126,7 +127,7 @@ func (j *projectJob) Tile(_, t int) {
 // finish sets a row's loss and lse.
 func (j *projectJob) finish(r int) {
 	s, row := &j.states[r], j.r0+r
-	l := math.Log(s.sum)
+	l := scalar.Log(s.sum)
 	j.lse[row] = float32(float64(s.top) + l)
 	j.loss[row] = 0
 	if t := int(j.targets[row]); t < 0 || t >= j.v {

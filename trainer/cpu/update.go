@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"espalier/trainer/kernel/elem"
+	"espalier/trainer/kernel/scalar"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -23,8 +24,8 @@ func (d *Device) Adam(p, g, m, v tensor.Tensor, a op.Adam) {
 	}
 	j.a = elem.Adam{
 		Scale: a.GradScale, Clip: a.ClipValue, Beta1: a.Beta1, Beta2: a.Beta2, Eps: a.Eps,
-		Rate:  float32(float64(a.Rate) / (1 - math.Pow(float64(a.Beta1), float64(a.Step)))),
-		Root:  float32(1 / math.Sqrt(1-math.Pow(float64(a.Beta2), float64(a.Step)))),
+		Rate:  float32(float64(a.Rate) / (1 - scalar.Pow(float64(a.Beta1), a.Step))),
+		Root:  float32(1 / math.Sqrt(1-scalar.Pow(float64(a.Beta2), a.Step))),
 		Decay: 1 - float32(a.Rate*a.WeightDecay),
 	}
 	if a.GradScale == 0 {

@@ -7,7 +7,11 @@
 // few roundings, sums are those of package norm.
 package attend
 
-import "math"
+import (
+	"math"
+
+	"espalier/trainer/kernel/scalar"
+)
 
 // Rows are M rows of N products of a query with keys, LD apart. A score is
 // Scale times the product, or Hidden where the key is hidden, plus the bias.
@@ -66,7 +70,7 @@ func (r *Rows) check() bool {
 
 // score returns the score at column j of row i, and whether the key is seen.
 func (r *Rows) score(i, j int) (v float32, seen bool) {
-	v, seen = r.X[i*r.LD+j]*r.Scale, j < r.See+i*r.SeeStep && (r.Mask == nil || r.Mask[j] != 0)
+	v, seen = float32(r.X[i*r.LD+j]*r.Scale), j < r.See+i*r.SeeStep && (r.Mask == nil || r.Mask[j] != 0)
 	if !seen {
 		v = r.Hidden
 	}
@@ -124,7 +128,7 @@ func (r *Rows) gradientGeneric(dp, lse, delta, dbias []float32) {
 		for j := range r.N {
 			v, seen := r.score(i, j)
 			p := exp(v - lse[i])
-			d := p * (dp[i*r.LD+j] - delta[i])
+			d := float32(p * (dp[i*r.LD+j] - delta[i]))
 			if dbias != nil {
 				dbias[i*r.BiasStep+j] += d
 			}
@@ -170,4 +174,4 @@ func (s *lanes) total() float32 {
 	return s[0]
 }
 
-func exp(x float32) float32 { return float32(math.Exp(float64(x))) }
+func exp(x float32) float32 { return float32(scalar.Exp(float64(x))) }

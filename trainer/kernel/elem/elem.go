@@ -5,7 +5,7 @@
 // may be an operand, but must not overlap one otherwise. Functions keep nothing
 // and may run at the same time. An element's bits depend on its operands alone,
 // and AVX2 and AVX-512 agree; the portable twins use float64 functions of
-// package math.
+// package scalar.
 //
 // Errors of the vector functions, over all float32 and held by the tests:
 // Tanh and Sigmoid within 3 units in the last place where the result is not

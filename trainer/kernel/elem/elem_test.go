@@ -97,23 +97,25 @@ func TestApply(t *testing.T) {
 	})
 }
 
+func logistic1(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
 // exact is f in float64.
 func exact(f Func, x float64) float64 {
 	switch f {
 	case ReLU:
 		return math.Max(x, 0)
 	case GELUTanh:
-		return x * sigmoid(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))
+		return x * logistic1(2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))
 	case GELUErf:
 		return x * math.Erfc(-x/math.Sqrt2) / 2
 	case QuickGELU:
-		return x * sigmoid(float64(float32(1.702))*x)
+		return x * logistic1(float64(float32(1.702))*x)
 	case SiLU:
-		return x * sigmoid(x)
+		return x * logistic1(x)
 	case Tanh:
 		return math.Tanh(x)
 	case Sigmoid:
-		return sigmoid(x)
+		return logistic1(x)
 	}
 	return math.NaN()
 }

@@ -1,6 +1,10 @@
 package elem
 
-import "math"
+import (
+	"math"
+
+	"espalier/trainer/kernel/scalar"
+)
 
 // The plain twins.
 
@@ -31,9 +35,8 @@ func scaleGeneric(out, x []float32, alpha float32) {
 const (
 	sqrt2OverPi = 0.7978845608028654
 	geluCube    = 0.044715
+	sqrt2Pi     = 2.5066282746310002
 )
-
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // value returns f(v).
 func value(f Func, v float32) float32 {
@@ -45,17 +48,18 @@ func value(f Func, v float32) float32 {
 		}
 		return v
 	case GELUTanh:
-		return float32(x * sigmoid(2*sqrt2OverPi*(x+geluCube*x*x*x)))
+		return float32(x * scalar.Sigmoid(geluArgument(x)))
 	case GELUErf:
-		return float32(0.5 * x * math.Erfc(-x/math.Sqrt2))
+		below, _ := scalar.Normal(x)
+		return float32(x * below)
 	case QuickGELU:
-		return float32(x * sigmoid(1.702*x))
+		return float32(x * scalar.Sigmoid(1.702*x))
 	case SiLU:
-		return float32(x * sigmoid(x))
+		return float32(x * scalar.Sigmoid(x))
 	case Tanh:
-		return float32(math.Tanh(x))
+		return float32(scalar.Tanh(x))
 	case Sigmoid:
-		return float32(sigmoid(x))
+		return float32(scalar.Sigmoid(x))
 	}
 	panic("elem: unknown activation")
 }
@@ -70,25 +74,31 @@ func slope(f Func, v float32) float32 {
 		}
 		return 0
 	case GELUTanh:
-		s := sigmoid(2 * sqrt2OverPi * (x + geluCube*x*x*x))
-		return float32(s + x*s*(1-s)*2*sqrt2OverPi*(1+3*geluCube*x*x))
+		return float32(logistic(scalar.Sigmoid(geluArgument(x)), x*2*sqrt2OverPi*(1+float64(3*geluCube*x*x))))
 	case GELUErf:
-		return float32(0.5*math.Erfc(-x/math.Sqrt2) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+		below, density := scalar.Normal(x)
+		return float32(below + float64(x*density)/sqrt2Pi)
 	case QuickGELU:
-		s := sigmoid(1.702 * x)
-		return float32(s + 1.702*x*s*(1-s))
+		return float32(logistic(scalar.Sigmoid(1.702*x), 1.702*x))
 	case SiLU:
-		s := sigmoid(x)
-		return float32(s + x*s*(1-s))
+		return float32(logistic(scalar.Sigmoid(x), x))
 	case Tanh:
-		t := math.Tanh(x)
-		return float32(1 - t*t)
+		t := scalar.Tanh(x)
+		return float32(1 - float64(t*t))
 	case Sigmoid:
-		s := sigmoid(x)
+		s := scalar.Sigmoid(x)
 		return float32(s * (1 - s))
 	}
 	panic("elem: unknown activation")
 }
+
+// geluArgument is 2u, where tanh(u) = 2*sigmoid(2u) - 1.
+func geluArgument(x float64) float64 {
+	return 2 * sqrt2OverPi * (x + float64(geluCube*x*x*x))
+}
+
+// logistic is s + y*s*(1-s).
+func logistic(s, y float64) float64 { return s + float64(y*s*(1-s)) }
 
 func applyGeneric(f Func, out, x []float32) {
 	for i, v := range x {
@@ -104,7 +114,7 @@ func applyBackGeneric(f Func, out, dy, x []float32) {
 
 func logFloorGeneric(out, x []float32, floor float32) {
 	for i, v := range x {
-		out[i] = float32(math.Log(float64(max(v, floor))))
+		out[i] = float32(scalar.Log(float64(max(v, floor))))
 	}
 }
 

@@ -1,6 +1,10 @@
 package norm
 
-import "math"
+import (
+	"math"
+
+	"espalier/trainer/kernel/scalar"
+)
 
 // The plain twins.
 
@@ -18,7 +22,7 @@ func (s *lanes) total() float32 {
 	return s[0]
 }
 
-func exp(x float32) float32 { return float32(math.Exp(float64(x))) }
+func exp(x float32) float32 { return float32(scalar.Exp(float64(x))) }
 
 func largestGeneric(x []float32) float32 {
 	top := float32(math.Inf(-1))
@@ -90,7 +94,7 @@ func surpriseGeneric(x []float32, top, l float32) float32 {
 func slopesGeneric(dy, gain, x []float32, mean float32) (float32, float32) {
 	var s, d lanes
 	for i, v := range x {
-		grad := dy[i] * gain[i]
+		grad := float32(dy[i] * gain[i])
 		s[i%width] += grad
 		d[i%width] += float32(grad * (v - mean))
 	}
@@ -123,7 +127,7 @@ func lessGeneric(out, x []float32, a, b float32) {
 
 func shareGeneric(out, x []float32, lse, w, off float32) {
 	for i, v := range x {
-		out[i] = w * (exp(v-lse) - off)
+		out[i] = float32(w * (exp(v-lse) - off))
 	}
 }
 
