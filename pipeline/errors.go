@@ -40,7 +40,11 @@ func (e *RefusedError) Error() string {
 	if e.Field != "" {
 		s += ": " + e.Field
 	}
-	return s + ": " + e.Reason
+	s += ": " + e.Reason
+	if e.Offset >= 0 && e.Line > 0 {
+		s += fmt.Sprintf(" (byte %d)", e.Offset)
+	}
+	return s
 }
 
 // A RejectedError says that an output stands but holds too many dead letters:

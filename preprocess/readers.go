@@ -1,12 +1,16 @@
 package preprocess
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"espalier/pipeline"
@@ -22,6 +26,8 @@ type reader struct {
 	files *regexp.Regexp // published names of its files
 	one   bool           // of one file only
 	marks bool
+	// within is the number of folders above a file whose names tell something.
+	within int
 	// joins names the files that are joined to a file, by their published
 	// names; of each the first that exists is taken. Nil if there are none.
 	joins func(name string) [][]string
@@ -31,7 +37,10 @@ type reader struct {
 }
 
 // readers lists the corpora that Ingest reads.
-var readers = []*reader{
+var readers = slices.Concat(captionReaders, visionReaders, chineseReaders)
+
+// captionReaders read captions of images.
+var captionReaders = []*reader{
 	karpathy,
 	{
 		name: "coco/captions", files: regexp.MustCompile(`^captions_(train|val)20\d\d\.json(\.gz)?$`),
@@ -66,6 +75,61 @@ func of[F, M any](name, files string, f corpus.Format[F, M]) *reader {
 			return outcomes(corpus.Whole(ctx, f, src), func(r *row) (string, string) { return r.Split, r.Split })
 		},
 	}
+}
+
+// within makes a reader look at the names of so many folders above a file.
+func within(folders int, r *reader) *reader {
+	r.within = folders
+	return r
+}
+
+// pick makes a reader of others, of which the file tells one.
+func pick(name, files string, one func(src *corpus.Source) (*reader, error)) *reader {
+	return &reader{
+		name: name, files: regexp.MustCompile(files),
+		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
+			r, err := one(src)
+			if err != nil {
+				return nil, err
+			}
+			return r.plan(ctx, src, mean)
+		},
+		read: func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error {
+			r, err := one(src)
+			if err != nil {
+				return err
+			}
+			return r.read(ctx, t, src, of)
+		},
+		whole: func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error] {
+			r, err := one(src)
+			if err != nil {
+				return func(yield func(outcome, error) bool) { yield(outcome{}, err) }
+			}
+			return r.whole(ctx, src)
+		},
+	}
+}
+
+// firstByte returns the first byte of a file that is not blank, 0 if there is
+// none among the first few.
+func firstByte(src *corpus.Source) (byte, error) {
+	var head [512]byte
+	n, err := src.ReadAt(head[:min(src.Size, int64(len(head)))], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(text) == 0 {
+		return 0, nil
+	}
+	return text[0], nil
+}
+
+// name0 is the corpus of a reader's name: okvqa of okvqa/stemmed.
+func name0(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return name
 }
 
 var karpathy = &reader{
@@ -122,6 +186,15 @@ func Corpora() []string {
 		names[i] = r.name
 	}
 	return names
+}
+
+// Within returns the number of folders above a raw file whose names tell a
+// corpus something: an ingest must keep them in the file's name.
+func Within(name string) int {
+	if r, ok := readerOf(name); ok {
+		return r.within
+	}
+	return 0
 }
 
 func readerOf(name string) (*reader, bool) {

@@ -39,7 +39,11 @@ type None map[string]string
 func Refused(file string, err error) error {
 	var d *rawjson.DocumentError
 	if errors.As(err, &d) {
-		return &pipeline.RefusedError{File: file, Line: d.Line, Offset: d.Offset, Field: d.Field, Reason: d.Reason}
+		offset := d.Offset
+		if offset == 0 && d.Field != "" { // missing from the whole document
+			offset = -1
+		}
+		return &pipeline.RefusedError{File: file, Line: d.Line, Offset: offset, Field: d.Field, Reason: d.Reason}
 	}
 	return err
 }

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -40,7 +44,11 @@ var ingestVerb = verb{
 			if names := preprocess.Corpora(); !slices.Contains(names, g.Corpus) {
 				return usagef("no corpus %s%s (espalier data list prints all)", g.Corpus, jobs.DidYouMean(g.Corpus, names))
 			}
-			graph := pipeline.Graph{Nodes: []pipeline.Node{{Name: "raw", Stage: &pipeline.Files{Path: *raw, Exclude: pictures}}}}
+			files, err := rawFiles(*raw, preprocess.Within(g.Corpus))
+			if err != nil {
+				return err
+			}
+			graph := pipeline.Graph{Nodes: []pipeline.Node{{Name: "raw", Stage: files}}}
 			inputs := map[string]string{"raw": "raw"}
 			if *notes != "" {
 				graph.Nodes = append(graph.Nodes, pipeline.Node{Name: "annotations", Stage: &pipeline.Files{Path: *notes}})
@@ -50,4 +58,45 @@ var ingestVerb = verb{
 			return d.make(ctx, c, graph, "examples")
 		}
 	},
+}
+
+// rawFiles takes a file, or the files below a folder, and keeps in their names
+// those of some folders above.
+func rawFiles(raw string, within int) (*pipeline.Files, error) {
+	if within == 0 {
+		return &pipeline.Files{Path: raw, Exclude: pictures}, nil
+	}
+	root, err := filepath.Abs(raw)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return &pipeline.Files{Path: raw}, nil // the engine says that it is not there
+	}
+	top := root
+	if !info.IsDir() {
+		top = filepath.Dir(top)
+	}
+	for range within {
+		top = filepath.Dir(top)
+	}
+	f := &pipeline.Files{Path: top}
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		for _, pattern := range pictures {
+			if ok, _ := filepath.Match(pattern, d.Name()); ok {
+				return nil
+			}
+		}
+		rel, err := filepath.Rel(top, p)
+		f.Names = append(f.Names, filepath.ToSlash(rel))
+		return err
+	})
+	if len(f.Names) == 0 {
+		return &pipeline.Files{Path: raw, Exclude: pictures}, err
+	}
+	return f, err
 }
