@@ -1,11 +1,12 @@
 package cpu
 
 import (
+	"fmt"
+
 	"espalier/trainer/kernel/norm"
 	"espalier/trainer/kernel/scalar"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
-	"fmt"
 )
 
 // A lossJob is a cross-entropy of rows or its gradient.
