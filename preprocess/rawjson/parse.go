@@ -57,7 +57,7 @@ func (p *Parser) fail(at int, reason string) {
 // bad fails at the next byte with the reason for bytes that fit no rule.
 func (p *Parser) bad() {
 	if p.i >= len(p.b) {
-		p.fail(len(p.b), "JSON ends early")
+		p.fail(len(p.b), EndsEarly)
 		return
 	}
 	p.fail(p.i, "not JSON")
@@ -367,7 +367,7 @@ func (p *Parser) text() []byte {
 			i++
 		}
 	}
-	p.fail(len(b), "JSON ends early")
+	p.fail(len(b), EndsEarly)
 	return nil
 }
 
@@ -394,7 +394,7 @@ func (p *Parser) escaped(from, i int) []byte {
 			i += n
 		case cEscape:
 			if i+1 >= len(b) {
-				p.fail(len(b), "JSON ends early")
+				p.fail(len(b), EndsEarly)
 				return nil
 			}
 			if b[i+1] != 'u' {
@@ -431,7 +431,7 @@ func (p *Parser) escaped(from, i int) []byte {
 			i++
 		}
 	}
-	p.fail(len(b), "JSON ends early")
+	p.fail(len(b), EndsEarly)
 	return nil
 }
 

@@ -22,6 +22,9 @@ const MaxElement = 64 << 20
 // maxDepth bounds the nesting that a Parser accepts.
 const maxDepth = 1000
 
+// EndsEarly is the reason for JSON that is cut off.
+const EndsEarly = "JSON ends early"
+
 // A SyntaxError says where and why bytes are not JSON.
 type SyntaxError struct {
 	Offset int64 // in what was read: the element for a Parser, the document for a Scanner

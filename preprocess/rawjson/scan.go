@@ -322,7 +322,7 @@ func (s *Scanner) value() ([]byte, bool) {
 		}
 		if !s.fill() {
 			if s.err == nil {
-				s.fail(s.end, "", "JSON ends early")
+				s.fail(s.end, "", EndsEarly)
 			}
 			return nil, false
 		}
@@ -384,7 +384,7 @@ func (s *Scanner) element() bool {
 		}
 		if !s.fill() {
 			if s.err == nil {
-				s.fail(s.end, "", "JSON ends early")
+				s.fail(s.end, "", EndsEarly)
 			}
 			return false
 		}
@@ -439,7 +439,7 @@ func (s *Scanner) unexpected(c byte) {
 	switch {
 	case s.err != nil:
 	case c == 0 && s.i >= len(s.buf):
-		s.fail(s.end, "", "JSON ends early")
+		s.fail(s.end, "", EndsEarly)
 	default:
 		s.fail(s.Offset(), "", "not JSON")
 	}

@@ -20,3 +20,11 @@ func (o *Out[F, M]) Records() []corpus.Record[example.Row[F, M]] { return o.recs
 func (o *Out[F, M]) Twin(rec *corpus.Record[example.Row[F, M]], field string) {
 	*rec = corpus.Record[example.Row[F, M]]{Dead: o.letter(rec.Row.N, Fault{Field: field, Reason: Duplicate})}
 }
+
+// Optional is a member that may be missing.
+func Optional(m Member) Member {
+	return func(o *Object) {
+		m(o)
+		o.members[len(o.members)-1].must = false
+	}
+}

@@ -78,7 +78,11 @@ func (o *Object) value(p *rawjson.Parser, outer bool) Fault {
 			m.now = m.read(p)
 		}
 		if err := p.Err(); err != nil {
-			return Fault{Field: string(bytes.ToValidUTF8(name, nil)), Reason: err.Reason}
+			f := Fault{Reason: err.Reason}
+			if err.Reason != rawjson.EndsEarly { // then no member is to blame
+				f.Field = string(bytes.ToValidUTF8(name, nil))
+			}
+			return f
 		}
 	}
 	if err := p.Err(); err != nil {

@@ -1,0 +1,19 @@
+package boolq
+
+import (
+	"testing"
+
+	"espalier/preprocess/corpus/corpustest"
+)
+
+func TestGoldens(t *testing.T) {
+	n := corpustest.Check(t, func(g corpustest.Golden) corpustest.Reader {
+		if g.Corpus == "boolq" {
+			return corpustest.With(BoolQ())
+		}
+		return nil
+	})
+	if n != 2 {
+		t.Errorf("%d files, want 2", n)
+	}
+}
