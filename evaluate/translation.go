@@ -6,6 +6,7 @@ import (
 	"espalier/evaluate/chrf"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/sacrebleu"
+	"espalier/evaluate/ter"
 )
 
 // references returns the number of references of every example, -1 if it
@@ -103,6 +104,34 @@ func (f *chrfFamily) prepare(_ context.Context, c *corpus) (func() scorer, error
 	return func() scorer {
 		counter := chrf.NewCounter(f.opt)
 		return func(i int, row []float64) { counter.Count(c.Predictions[i], c.References[i], row) }
+	}, nil
+}
+
+// terFamily is the translation edit rate: edits and words of the references.
+type terFamily struct {
+	opt  ter.Options
+	refs int
+}
+
+func newTER(s *spec, _ *Request) (family, error) {
+	return &terFamily{opt: ter.Options{
+		Normalize: s.bool("norm", false), NoPunct: !s.bool("punct", true), Asian: s.bool("asian", false), Case: s.bool("case", false),
+	}}, nil
+}
+
+func (f *terFamily) names() []string                  { return []string{"ter"} }
+func (f *terFamily) width() int                       { return 2 }
+func (f *terFamily) variant() string                  { return "TER|" + f.opt.Signature(f.refs) }
+func (f *terFamily) total(sum, values []float64)      { values[0] = ter.Score(sum[0], sum[1]) }
+func (f *terFamily) one(_ int, row, values []float64) { values[0] = ter.Score(row[0], row[1]) }
+
+func (f *terFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
+	f.refs = c.references()
+	return func() scorer {
+		return func(i int, row []float64) {
+			edits, length := f.opt.Count(c.Predictions[i], c.References[i])
+			row[0], row[1] = float64(edits), length
+		}
 	}, nil
 }
 

@@ -46,10 +46,12 @@ func Tok13a(line string) string {
 	return western(" " + line + " ")
 }
 
-// western separates symbols: ASCII ones save apostrophe, comma, hyphen and
-// period everywhere; periods and commas that do not stand between digits;
-// hyphens behind digits.
-func western(line string) string {
+// western separates punctuation and collapses blanks.
+func western(line string) string { return collapse(Points(Symbols(line))) }
+
+// Symbols puts blanks around every ASCII symbol save apostrophe, comma, hyphen
+// and period.
+func Symbols(line string) string {
 	b := make([]byte, 0, len(line)+len(line)/4+8)
 	for i := 0; i < len(line); i++ {
 		if c := line[i]; symbol(c) {
@@ -58,6 +60,13 @@ func western(line string) string {
 			b = append(b, c)
 		}
 	}
+	return string(b)
+}
+
+// Points separates periods and commas that do not stand between digits, and
+// hyphens behind digits.
+func Points(line string) string {
+	b := []byte(line)
 	// A character that is no digit, then a period or comma.
 	next := make([]byte, 0, len(b)+len(b)/8+8)
 	for i := 0; i < len(b); i++ {
@@ -85,7 +94,7 @@ func western(line string) string {
 			i++
 		}
 	}
-	return collapse(string(next))
+	return string(next)
 }
 
 func symbol(c byte) bool {
