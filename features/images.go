@@ -1,7 +1,6 @@
 package features
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"espalier/pipeline"
-	"espalier/pipeline/shard"
 	"espalier/pipeline/store"
 )
 
@@ -92,7 +90,7 @@ func imagesOf(in *pipeline.Input) (refs []imageRef, err error) {
 		if !strings.HasPrefix(e.Schema, "example/") {
 			continue
 		}
-		if err := eachExample(in, e, func(x exampleImage) {
+		if err := eachRow(in, e, func(x exampleImage) {
 			if x.Image != nil && !seen[*x.Image] {
 				seen[*x.Image] = true
 				refs = append(refs, imageRef{ID: *x.Image, Corpus: x.Corpus, Task: x.Task})
@@ -103,25 +101,6 @@ func imagesOf(in *pipeline.Input) (refs []imageRef, err error) {
 	}
 	slices.SortFunc(refs, func(a, b imageRef) int { return strings.Compare(a.ID, b.ID) })
 	return refs, nil
-}
-
-func eachExample(in *pipeline.Input, e store.FileEntry, each func(exampleImage)) (err error) {
-	f, err := in.Open(e.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r, err := shard.Open[exampleImage](f, f.Size())
-	if err != nil {
-		return err
-	}
-	for x, err := range r.All() {
-		if err != nil {
-			return err
-		}
-		each(x)
-	}
-	return nil
 }
 
 // FromList makes the Files stage that holds the files of a list of paths, for
