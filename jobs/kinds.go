@@ -25,6 +25,7 @@ func Kinds() map[string]func() pipeline.Stage {
 		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
 		"features/extract":   func() pipeline.Stage { return new(features.Extract) },
+		"features/import":    func() pipeline.Stage { return new(features.Import) },
 		"trainer/train":      func() pipeline.Stage { return trainer.NewTrain(tools) },
 		"trainer/predict":    func() pipeline.Stage { return trainer.NewPredict(tools) },
 		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
@@ -48,6 +49,7 @@ var inputsOf = map[string]ports{
 	"preprocess/split":   {needs: []string{"examples"}},
 	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
+	"features/import":    {needs: []string{"raw"}, takes: []string{"examples"}},
 	"features/extract":   {needs: []string{"images"}, takes: []string{"examples", "weights"}},
 	"trainer/train":      {needs: []string{"tokens", "vocab", "features"}, takes: []string{"examples", "init"}},
 	"trainer/predict":    {needs: []string{"model", "features", "examples"}},
