@@ -38,3 +38,9 @@ func TestSharedTraps(t *testing.T) {
 		t.Errorf("%d traps", n)
 	}
 }
+
+func TestTraps(t *testing.T) {
+	if n := corpustest.Traps(t, "testdata", traps); n != 2 {
+		t.Errorf("%d traps", n)
+	}
+}
