@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"espalier/pipeline"
 	"espalier/pipeline/store"
 	"espalier/preprocess/corpus"
-	"espalier/preprocess/rawfile"
 )
 
 // A RawFile is a file on disk and its name among the files of a corpus.
@@ -46,7 +44,12 @@ func CountRows(ctx context.Context, name string, files []RawFile) (*Counts, erro
 		entries[i].Name = f.Name
 		paths[f.Name] = f.Path
 	}
-	found, err := r.find(entries)
+	w := &raws{entries: entries, open: func(name string) (handle, error) { return openFile(paths[name]) }}
+	all, err := w.list(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.find(all, "")
 	if err != nil {
 		return nil, err
 	}
@@ -55,48 +58,42 @@ func CountRows(ctx context.Context, name string, files []RawFile) (*Counts, erro
 	}
 	c := &Counts{Files: found, Rows: map[string]int64{}, Native: map[string]int64{}}
 	for _, name := range found {
-		if err := c.count(ctx, r, name, r.joined(name, entries), paths); err != nil {
+		if err := c.count(ctx, r, w, name, all); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-func (c *Counts) count(ctx context.Context, r *reader, name string, joined []string, paths map[string]string) (err error) {
-	var closers []io.Closer
-	defer func() {
-		for _, c := range slices.Backward(closers) {
-			err = errors.Join(err, c.Close())
-		}
-	}()
-	open := func(name string) (*corpus.Source, error) {
-		f, err := os.Open(paths[name])
-		if err != nil {
-			return nil, err
-		}
-		closers = append(closers, f)
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		p, err := rawfile.Open(ctx, name, f, info.Size(), "")
-		if err != nil {
-			return nil, err
-		}
-		closers = append(closers, p)
-		return &corpus.Source{ReaderAt: p, Size: p.Size, Name: name}, nil
-	}
-	src, err := open(name)
+// An osFile is a file on disk.
+type osFile struct {
+	*os.File
+	size int64
+}
+
+func (f osFile) Size() int64 { return f.size }
+
+func openFile(path string) (handle, error) {
+	f, err := os.Open(path)
 	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return osFile{f, info.Size()}, nil
+}
+
+func (c *Counts) count(ctx context.Context, r *reader, w *raws, name string, all []store.FileEntry) (err error) {
+	var o *opened
+	if r.folders {
+		o = w.folder(ctx, name, r.below(name, all))
+	} else if o, err = w.source(ctx, name, r.joined(name, all), w); err != nil {
 		return err
 	}
-	for _, name := range joined {
-		other, err := open(name)
-		if err != nil {
-			return err
-		}
-		src.Joined = append(src.Joined, other)
-	}
+	defer func() { err = errors.Join(err, o.close()) }()
+	src := o.Source
 	for got, err := range r.whole(ctx, src) {
 		if err != nil {
 			return err

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"espalier/pipeline"
-	"espalier/preprocess/corpus"
+	"espalier/pipeline/store"
 	"espalier/preprocess/rawfile"
 )
 
@@ -26,6 +25,9 @@ type Ingest struct {
 	Split  string   `yaml:"split" json:"split" doc:"the rows' split, if the files do not say; selects one of coco/karpathy"`
 	Marks  []string `yaml:"marks" json:"marks" doc:"members of coco/karpathy's images, true or false, that are kept in meta.marks"`
 	Part   int      `yaml:"part" json:"part" doc:"rows of a part, about; default 4096"`
+	// Encoding is declared, never guessed.
+	Encoding string `yaml:"encoding" json:"encoding" doc:"of tab-separated and labelled lines: utf-8, latin-1, windows-1252 or gb18030; default utf-8, latin-1 for trec"`
+	Member   string `yaml:"member" json:"member" doc:"the member of an archive that is read; default all that have published names"`
 }
 
 // Kind is "preprocess/ingest".
@@ -48,6 +50,8 @@ func (g *Ingest) Check() error {
 		errs = append(errs, fmt.Errorf("corpus: %q, want one of %s", g.Corpus, strings.Join(Corpora(), ", ")))
 	case len(g.Marks) > 0 && !r.marks:
 		errs = append(errs, fmt.Errorf("marks: %s has none", g.Corpus))
+	case g.Encoding != "" && !r.encoded:
+		errs = append(errs, fmt.Errorf("encoding: the files of %s have one", g.Corpus))
 	}
 	for i, m := range g.Marks {
 		if m == "" || slices.Contains(g.Marks[:i], m) {
@@ -56,6 +60,14 @@ func (g *Ingest) Check() error {
 	}
 	if strings.ContainsAny(g.Split, "/\\\x00") {
 		errs = append(errs, fmt.Errorf("split: %q is no name for a split", g.Split))
+	}
+	if g.Encoding != "" {
+		name, err := rawfile.Encoding(g.Encoding)
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			g.Encoding = name
+		}
 	}
 	if g.Part < 1 || g.Part > 1<<20 {
 		errs = append(errs, fmt.Errorf("part: %d, want 1 to %d", g.Part, 1<<20))
@@ -76,14 +88,18 @@ func (g *Ingest) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, e
 	if err != nil {
 		return nil, err
 	}
-	names, err := r.find(raw.Manifest.Files)
+	all, err := rawsOf(t, raw).list(ctx, g.Member)
+	if err != nil {
+		return nil, err
+	}
+	names, err := r.find(all, g.Split)
 	if err != nil {
 		return nil, err
 	}
 	var parts []pipeline.Part
 	var errs []error
 	for _, name := range names {
-		list, err := g.plan(ctx, t, r, name, r.joined(name, raw.Manifest.Files))
+		list, err := g.plan(ctx, t, r, name, r.joined(name, all), all)
 		if err != nil {
 			errs = append(errs, err) // all refused files are named at once
 			continue
@@ -108,19 +124,19 @@ func (g *Ingest) input(t *pipeline.Task) (*pipeline.Input, *reader, error) {
 	return raw, r, nil
 }
 
-func (g *Ingest) plan(ctx context.Context, t *pipeline.Task, r *reader, name string, joined []string) (_ []pipeline.Part, err error) {
-	src, err := g.open(ctx, t, name, joined)
+func (g *Ingest) plan(ctx context.Context, t *pipeline.Task, r *reader, name string, joined []string, all []store.FileEntry) (_ []pipeline.Part, err error) {
+	src, err := g.open(ctx, t, r, name, joined, r.below(name, all))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.close()) }()
 	mean := g.Part
-	if src.gzip {
-		mean = 1 << 40 // a gzip stream is one part
+	if src.stream {
+		mean = 1 << 40 // what must be expanded is one part
 	}
 	list, err := r.plan(ctx, src.Source, mean)
 	if err != nil {
-		return nil, err
+		return nil, rawsOf(t, t.In["raw"]).refusal(err, name)
 	}
 	parts := make([]pipeline.Part, len(list))
 	for i, sl := range list {
@@ -143,7 +159,15 @@ func (g *Ingest) Run(ctx context.Context, t *pipeline.Task, part pipeline.Part) 
 	if err := json.Unmarshal(part.Slice, &sl); err != nil {
 		return fmt.Errorf("slice of part %d: %w", part.Index, err)
 	}
-	src, err := g.open(ctx, t, sl.File, sl.Joined)
+	var files []store.FileEntry
+	if r.folders {
+		all, err := rawsOf(t, t.In["raw"]).list(ctx, g.Member)
+		if err != nil {
+			return err
+		}
+		files = r.below(sl.File, all)
+	}
+	src, err := g.open(ctx, t, r, sl.File, sl.Joined, files)
 	if err != nil {
 		return err
 	}
@@ -157,63 +181,29 @@ func (g *Ingest) Finish(ctx context.Context, t *pipeline.Task, parts []pipeline.
 	return nil
 }
 
-// An opened source and what is to be closed after use.
-type opened struct {
-	*corpus.Source
-	gzip    bool // it or a file joined to it
-	closers []io.Closer
+// rawsOf are the files of an input.
+func rawsOf(t *pipeline.Task, in *pipeline.Input) *raws {
+	return &raws{entries: in.Manifest.Files, scratch: t.Env.Scratch, open: func(name string) (handle, error) { return in.Open(name) }}
 }
 
-func (o *opened) close() error {
-	var err error
-	for _, c := range slices.Backward(o.closers) {
-		err = errors.Join(err, c.Close())
-	}
-	return err
-}
-
-// open opens a raw file and the files joined to it. If the input "annotations"
-// is there, its file takes the place of the latter.
-func (g *Ingest) open(ctx context.Context, t *pipeline.Task, name string, joined []string) (_ *opened, err error) {
-	o := &opened{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, o.close())
-		}
-	}()
-	if o.Source, err = o.add(ctx, t, t.In["raw"], name); err != nil {
-		return nil, err
-	}
-	o.Split, o.Marks = g.Split, g.Marks
-	in := t.In["raw"]
+// open opens a raw file and the files joined to it, or the files of a folder. If
+// the input "annotations" is there, its files take the place of those joined.
+func (g *Ingest) open(ctx context.Context, t *pipeline.Task, r *reader, name string, joined []string, files []store.FileEntry) (*opened, error) {
+	w := rawsOf(t, t.In["raw"])
+	others := w
 	if notes := t.In[annotations]; notes != nil {
-		in, joined = notes, nil
+		others, joined = rawsOf(t, notes), nil
 		for _, f := range notes.Manifest.Files {
 			joined = append(joined, f.Name)
 		}
 	}
-	for _, name := range joined {
-		src, err := o.add(ctx, t, in, name)
-		if err != nil {
-			return nil, err
-		}
-		o.Joined = append(o.Joined, src)
+	var o *opened
+	var err error
+	if r.folders {
+		o = w.folder(ctx, name, files)
+	} else if o, err = w.source(ctx, name, joined, others); err != nil {
+		return nil, err
 	}
+	o.Split, o.Marks, o.Encoding = g.Split, g.Marks, g.Encoding
 	return o, nil
-}
-
-// add opens one file and expands it if it is a gzip stream.
-func (o *opened) add(ctx context.Context, t *pipeline.Task, in *pipeline.Input, name string) (*corpus.Source, error) {
-	f, err := in.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	o.closers = append(o.closers, f)
-	p, err := rawfile.Open(ctx, name, f, f.Size(), t.Env.Scratch)
-	if err != nil {
-		return nil, err
-	}
-	o.closers = append(o.closers, p)
-	o.gzip = o.gzip || p.Gzip
-	return &corpus.Source{ReaderAt: p, Size: p.Size, Name: name}, nil
 }

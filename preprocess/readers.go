@@ -26,6 +26,13 @@ type reader struct {
 	files *regexp.Regexp // published names of its files
 	one   bool           // of one file only
 	marks bool
+	// encoded says that an encoding may be declared.
+	encoded bool
+	// home has the published names of the folder of the files, in which those
+	// of other tasks have the same names. A split is then in one file.
+	home []string
+	// folders says that what is read as one is a folder of files.
+	folders bool
 	// within is the number of folders above a file whose names tell something.
 	within int
 	// joins names the files that are joined to a file, by their published
@@ -37,7 +44,7 @@ type reader struct {
 }
 
 // readers lists the corpora that Ingest reads.
-var readers = slices.Concat(captionReaders, visionReaders, chineseReaders)
+var readers = slices.Concat(captionReaders, visionReaders, chineseReaders, englishReaders)
 
 // captionReaders read captions of images.
 var captionReaders = []*reader{
@@ -207,25 +214,101 @@ func readerOf(name string) (*reader, bool) {
 }
 
 // find returns the corpus's files among others: those with published names, or
-// else the only file there is.
-func (r *reader) find(files []store.FileEntry) ([]string, error) {
+// else the only file there is. If names tell splits, a split selects files.
+func (r *reader) find(files []store.FileEntry, split string) ([]string, error) {
 	var found []string
 	for _, f := range files {
-		if r.files.MatchString(path.Base(f.Name)) {
+		name := path.Base(f.Name)
+		if r.folders {
+			name = strings.Join(lastOf(f.Name, 3), "/")
+		}
+		if r.files.MatchString(name) {
 			found = append(found, f.Name)
 		}
 	}
+	refuse := func(file, reason string) ([]string, error) {
+		return nil, &pipeline.RefusedError{File: file, Offset: -1, Reason: reason}
+	}
 	switch {
-	case len(found) == 0 && len(files) == 1:
+	case len(found) == 0 && len(files) == 1 && !r.folders:
 		return []string{files[0].Name}, nil
 	case len(found) == 0 && len(files) == 0:
 		return nil, nil // all were refused before
 	case len(found) == 0:
-		return nil, &pipeline.RefusedError{File: r.name, Offset: -1, Reason: fmt.Sprintf("no file named like %s among %d raw files", plainPattern(r.files), len(files))}
+		return refuse(r.name, fmt.Sprintf("no file named like %s among %d raw files", plainPattern(r.files), len(files)))
 	case len(found) > 1 && r.one:
-		return nil, &pipeline.RefusedError{File: found[1], Offset: -1, Reason: "a second file of " + r.name + " beside " + found[0]}
+		return refuse(found[1], "a second file of "+r.name+" beside "+found[0])
+	}
+	if r.folders {
+		for i := range found {
+			found[i] = path.Dir(found[i])
+		}
+		slices.Sort(found)
+		found = slices.Compact(found)
+	}
+	if home := r.atHome(found); len(home) > 0 {
+		found = home
+	}
+	if split != "" && len(found) > 1 {
+		same := func(name string) bool {
+			return example.SameSplit(r.splitOf(name), strings.TrimRight(split, "0123456789"))
+		}
+		if slices.ContainsFunc(found, same) {
+			found = slices.DeleteFunc(found, func(name string) bool { return !same(name) })
+		}
+	}
+	if len(r.home) > 0 {
+		seen := map[string]string{}
+		for _, name := range found {
+			s := r.splitOf(name)
+			if other, twice := seen[s]; twice && !strings.Contains(name, "-of-") {
+				return refuse(name, "a second file of "+r.name+" for one split beside "+other)
+			}
+			seen[s] = name
+		}
 	}
 	return found, nil
+}
+
+// splitOf is the split that the name of a file or folder says.
+func (r *reader) splitOf(name string) string {
+	if r.folders {
+		name = path.Dir(name)
+	}
+	return corpus.StandardSplit(name)
+}
+
+// atHome returns the files that lie in a folder of the corpus's own.
+func (r *reader) atHome(names []string) (out []string) {
+	for _, name := range names {
+		parts := strings.Split(path.Dir(name), "/")
+		if slices.ContainsFunc(parts, func(p string) bool {
+			p = strings.TrimSuffix(p, ".zip")
+			return slices.ContainsFunc(r.home, func(h string) bool { return strings.EqualFold(p, h) })
+		}) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// below returns the files of a folder that is read as one.
+func (r *reader) below(dir string, files []store.FileEntry) (out []store.FileEntry) {
+	if !r.folders {
+		return nil
+	}
+	for _, f := range files {
+		if path.Dir(f.Name) == dir && r.files.MatchString(strings.Join(lastOf(f.Name, 3), "/")) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// lastOf returns the last names of a path.
+func lastOf(name string, n int) []string {
+	parts := strings.Split(name, "/")
+	return parts[max(len(parts)-n, 0):]
 }
 
 // plainPattern shows a pattern without its anchors and escapes.

@@ -19,6 +19,17 @@ type Source struct {
 	Marks    []string  // see coco.Options
 	Encoding string    // the encoding declared, "" for UTF-8
 	Joined   []*Source // files joined to it, such as the annotations of questions
+	// Files are those of a folder that is read as one, which has no bytes of its
+	// own. Open opens one of them; the function it returns closes it.
+	Files []File
+	Open  func(name string) (src *Source, closed func() error, err error)
+}
+
+// A File is one of a folder.
+type File struct {
+	Name   string
+	Size   int64
+	SHA256 string // of the file, or of the archive it is in
 }
 
 // A Slice is a run of rows of a file: what a part of an ingest works on.

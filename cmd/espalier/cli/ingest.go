@@ -25,12 +25,16 @@ var ingestVerb = verb{
 	long:  []string{"CORPUS names a reader; espalier data list prints all. Rows that cannot be used become dead letters."},
 	example: []string{
 		"espalier ingest coco/karpathy --raw dataset_coco.json --out out/examples",
+		"espalier ingest glue/qnli --raw QNLI.zip --out out/qnli",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
 		var g preprocess.Ingest
 		raw := f.String("raw", "", "raw `FILE`, or the folder of the corpus with its published names")
 		notes := f.String("annotations", "", "`FILE` joined to the raw file, such as the annotations of VQA's questions")
+		devIDs := f.String("dev-ids", "", "`FILE` with the pairs of MRPC that are validation")
+		f.StringVar(&g.Encoding, "encoding", "", "`E` of the text, if not the corpus's own: utf-8, latin-1, windows-1252, gb18030")
+		f.StringVar(&g.Member, "member", "", "`PATH` in the archive (default: the published names)")
 		f.StringVar(&g.Split, "split", "", "the rows' split where the files do not say, or the one wanted: `S`")
 		d.add(f)
 		return func(ctx context.Context, c *console, args []string) error {
@@ -43,6 +47,12 @@ var ingestVerb = verb{
 			g.Corpus = args[0]
 			if names := preprocess.Corpora(); !slices.Contains(names, g.Corpus) {
 				return usagef("no corpus %s%s (espalier data list prints all)", g.Corpus, jobs.DidYouMean(g.Corpus, names))
+			}
+			if *devIDs != "" {
+				if *notes != "" || g.Corpus != "glue/mrpc" {
+					return usagef("--dev-ids goes with glue/mrpc, without --annotations")
+				}
+				*notes = *devIDs
 			}
 			files, err := rawFiles(*raw, preprocess.Within(g.Corpus))
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -104,6 +105,15 @@ func File(t testing.TB, path, name string) (*corpus.Source, error) {
 	return &corpus.Source{ReaderAt: p, Size: p.Size, Name: name}, nil
 }
 
+// open is File, and an empty source for a folder.
+func open(t testing.TB, path, name string) (*corpus.Source, error) {
+	t.Helper()
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return Bytes(name, nil), nil
+	}
+	return File(t, path, name)
+}
+
 // Member opens a member of an archive; "" is the file itself, which must be none.
 func Member(t testing.TB, src *corpus.Source, member string) (*corpus.Source, error) {
 	t.Helper()
@@ -191,8 +201,23 @@ func Check(t *testing.T, of func(g Golden) Reader) int {
 	return n
 }
 
+// CheckFolders is Check for folders that are read as one.
+func CheckFolders(t *testing.T, of func(g Golden) (Reader, *corpus.Source)) int {
+	return Check(t, func(g Golden) Reader {
+		read, src := of(g)
+		if read == nil {
+			return nil
+		}
+		return func(t testing.TB, asked *corpus.Source, mean int) ([]Row, []*pipeline.DeadLetter, error) {
+			src.Split = asked.Split
+			return read(t, src, mean)
+		}
+	})
+}
+
+// checkFile compares a file, or a folder for which read has a source.
 func checkFile(t *testing.T, g Golden, read Reader) {
-	src, err := File(t, shared.Dir(t, "data", g.File), g.File)
+	src, err := open(t, shared.Dir(t, "data", g.File), g.File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +272,8 @@ func checkRows(t *testing.T, g Golden, rows []Row) {
 	for line := range bytes.Lines(b) {
 		var want Row
 		parse(t, line, &want)
-		if want["file"] != g.File || want["split"] != g.Split {
+		file := text(want["file"])
+		if file != g.File && path.Dir(file) != g.File || want["split"] != g.Split {
 			continue
 		}
 		n++

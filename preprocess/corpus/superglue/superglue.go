@@ -83,8 +83,8 @@ type task[F any] struct {
 	textKey bool // idx may be a text
 	// numbered says that rows are known by their number, whatever idx they have.
 	numbered bool
-	export  export.Export[F, corpus.None]
-	split   string // if the file's name says none
+	export   export.Export[F, corpus.None]
+	split    string // if the file's name says none
 }
 
 func truths() *table.Labels     { return table.Classes("False", "True") }
