@@ -18,19 +18,33 @@ import (
 	"espalier/tokenize/trie"
 )
 
+// An Order says which merge comes first.
+type Order int
+
+// Orders.
+const (
+	// Scores is SentencePiece's: the best score, the leftmost of equals.
+	Scores Order = iota
+	// Listed is that of the list of merges that transformers 4 makes of a model:
+	// the best score, of equals the longest left part, then the longest right one.
+	// Only pieces are joined.
+	Listed
+	// IDs is that of the list which transformers 5 makes: the lowest id of what is
+	// made, of equals the shortest left part. Only pieces are joined.
+	IDs
+)
+
 // A Model encodes with a SentencePiece model of type BPE.
 type Model struct {
 	*spm.Model
-	// Ranked merges in the order of the list of merges that the converted (fast)
-	// Hugging Face classes make of the model: among equal scores the pair with the
-	// longer left part first, not the leftmost, and only pieces are joined. To be
-	// set before the first use.
-	Ranked bool
+	// Order is that of merges. To be set before the first use.
+	Order Order
 
 	pieces *memo.Index
-	users  *trie.Trie // nil if there are none
-	unused bool       // some pieces are split again
-	words  *memo.Table
+	users  *trie.Trie      // nil if there are none
+	unused bool            // some pieces are split again
+	words  *memo.Table     // by text; nil: the text is no sequence of words
+	normal *memo.Table     // by normal form, for AppendNormal; nil likewise
 	byWord bool            // words lie between blanks; else they begin with all blanks before
 	bare   *spm.Normalizer // puts no blank in front
 }
@@ -66,6 +80,9 @@ func New(m *spm.Model) (*Model, error) {
 	if !b.unused && mark && (b.byWord && m.Blanks(false) == 0 || keeps && m.Blanks(true) == 0) {
 		b.words = memo.New(17)
 	}
+	if !b.unused && mark && m.Blanks(true) == 0 {
+		b.normal = memo.New(17)
+	}
 	return b, nil
 }
 
@@ -84,7 +101,13 @@ func (m *Model) Piece(id int32) string {
 func (m *Model) NewDecoder() model.Decoder { return m.Model.NewDecoder() }
 
 // NewEncoder returns an encoder for one goroutine.
-func (m *Model) NewEncoder() model.Encoder { return &encoder{m: m, norm: m.Norm} }
+func (m *Model) NewEncoder() model.Encoder { return m.Encoder(true) }
 
-// WithoutPrefix returns an encoder that puts no blank before a text.
-func (m *Model) WithoutPrefix() model.Encoder { return &encoder{m: m, norm: m.Norm.WithoutPrefix()} }
+// Encoder returns an encoder for one goroutine that puts a blank before texts if
+// the model says so, or not at all.
+func (m *Model) Encoder(prefix bool) *Encoder {
+	if prefix {
+		return &Encoder{m: m, norm: m.Norm}
+	}
+	return &Encoder{m: m, norm: m.bare}
+}

@@ -218,7 +218,7 @@ func FuzzEncode(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e := m.NewEncoder().(*encoder)
+		e := m.NewEncoder().(*Encoder)
 		ids := e.Append(nil, text)
 		e.buf = e.norm.Append(e.buf[:0], text)
 		if whole := e.pieces(nil, str(e.buf)); !slices.Equal(ids, whole) {

@@ -9,7 +9,8 @@ import (
 	"espalier/tokenize/spm"
 )
 
-type encoder struct {
+// An Encoder turns text into ids, for one goroutine at a time.
+type Encoder struct {
 	m     *Model
 	norm  *spm.Normalizer
 	buf   []byte
@@ -22,7 +23,7 @@ type encoder struct {
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Append appends the ids of a text.
-func (e *encoder) Append(ids []int32, text string) []int32 {
+func (e *Encoder) Append(ids []int32, text string) []int32 {
 	switch {
 	case e.m.words == nil || strings.Contains(text, spm.Mark):
 	case !e.m.byWord:
@@ -36,7 +37,7 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 
 // byWord appends the ids of a text whose blanks at the ends and runs of blanks
 // do not count.
-func (e *encoder) byWord(ids []int32, text string) []int32 {
+func (e *Encoder) byWord(ids []int32, text string) []int32 {
 	for i := 0; i < len(text); {
 		if text[i] == ' ' {
 			i++
@@ -50,7 +51,7 @@ func (e *encoder) byWord(ids []int32, text string) []int32 {
 }
 
 // byBlanks appends the ids of a text of which each blank counts.
-func (e *encoder) byBlanks(ids []int32, text string) []int32 {
+func (e *Encoder) byBlanks(ids []int32, text string) []int32 {
 	if text == "" {
 		return ids
 	}
@@ -71,9 +72,37 @@ func (e *encoder) byBlanks(ids []int32, text string) []int32 {
 	return ids
 }
 
+// AppendNormal appends the ids of a text in normal form, whose blanks are marks.
+func (e *Encoder) AppendNormal(ids []int32, text string) []int32 {
+	if e.m.normal == nil {
+		return e.pieces(ids, text)
+	}
+	for i := 0; i < len(text); {
+		j := i
+		for strings.HasPrefix(text[j:], spm.Mark) {
+			j += len(spm.Mark)
+		}
+		if k := strings.Index(text[j:], spm.Mark); k >= 0 {
+			j += k
+		} else {
+			j = len(text)
+		}
+		ref, hash := e.m.normal.Find(text, i, j)
+		if ref != 0 {
+			ids = e.m.normal.Append(ids, ref)
+		} else {
+			from := len(ids)
+			ids = e.pieces(ids, text[i:j])
+			e.m.normal.Add(text, i, j, hash, ids[from:], 0)
+		}
+		i = j
+	}
+	return ids
+}
+
 // word appends the ids of the word text[i:j], blanks before it included if they
 // count.
-func (e *encoder) word(ids []int32, text string, i, j int) []int32 {
+func (e *Encoder) word(ids []int32, text string, i, j int) []int32 {
 	words := e.m.words
 	ref, hash := words.Find(text, i, j)
 	if ref != 0 {
@@ -91,7 +120,7 @@ func (e *encoder) word(ids []int32, text string, i, j int) []int32 {
 }
 
 // pieces appends the ids of a text in normal form.
-func (e *encoder) pieces(ids []int32, text string) []int32 {
+func (e *Encoder) pieces(ids []int32, text string) []int32 {
 	e.run(e.m, text)
 	from := len(ids)
 	for i := int32(0); i >= 0 && len(e.symbols) > 0; i = e.symbols[i].next {
@@ -103,7 +132,7 @@ func (e *encoder) pieces(ids []int32, text string) []int32 {
 
 // leaf appends the ids of one symbol; those of an unused piece are those of the
 // parts it was made of.
-func (e *encoder) leaf(ids []int32, from int, piece string, id int32) []int32 {
+func (e *Encoder) leaf(ids []int32, from int, piece string, id int32) []int32 {
 	m := e.m
 	if id >= 0 && m.Pieces[id].Kind == spm.Unused {
 		if parts, ok := e.split[piece]; ok {
@@ -128,9 +157,14 @@ func (e *encoder) leaf(ids []int32, from int, piece string, id int32) []int32 {
 }
 
 // AppendTokens appends the tokens of a text.
-func (e *encoder) AppendTokens(tokens []model.Token, text string) []model.Token {
+func (e *Encoder) AppendTokens(tokens []model.Token, text string) []model.Token {
 	e.buf, e.from = e.norm.AppendMapped(e.buf[:0], e.from[:0], text)
-	normal := string(e.buf)
+	return e.AppendNormalTokens(tokens, string(e.buf), e.from)
+}
+
+// AppendNormalTokens is AppendNormal for tokens; from has the place of each byte,
+// and of the end.
+func (e *Encoder) AppendNormalTokens(tokens []model.Token, normal string, from []int32) []model.Token {
 	e.run(e.m, normal)
 	first := len(tokens)
 	at := 0
@@ -147,7 +181,7 @@ func (e *encoder) AppendTokens(tokens []model.Token, text string) []model.Token 
 		if id < 0 {
 			id = e.m.Unk
 		}
-		tokens = append(tokens, model.Token{ID: id, Start: e.from[at], End: e.from[at+len(piece)], Piece: piece})
+		tokens = append(tokens, model.Token{ID: id, Start: from[at], End: from[at+len(piece)], Piece: piece})
 		at += len(piece)
 	}
 	for i := int32(0); i >= 0 && len(e.symbols) > 0; i = e.symbols[i].next {

@@ -22,21 +22,23 @@ type merge struct {
 	left        int32
 	size        int32 // bytes of both, to see that they are what they were
 	id          int32
-	chars, next int32 // of the left and right part, for the ranked order
+	chars, next int32 // of the left and right part, for the orders of lists
 }
 
 // before reports whether m comes before o.
-func (m *merge) before(o *merge, ranked bool) bool {
-	if m.score != o.score {
-		return m.score > o.score
-	}
-	if ranked && (m.chars != o.chars || m.next != o.next || m.id != o.id) {
-		switch {
-		case m.chars != o.chars:
-			return m.chars > o.chars
-		case m.next != o.next:
-			return m.next > o.next
-		}
+func (m *merge) before(o *merge, order Order) bool {
+	switch {
+	case order == IDs && m.id != o.id:
+		return m.id < o.id
+	case order == IDs && m.chars != o.chars:
+		return m.chars < o.chars
+	case order == IDs || m.score != o.score:
+		return m.score > o.score || m.score == o.score && m.left < o.left
+	case order == Listed && m.chars != o.chars:
+		return m.chars > o.chars
+	case order == Listed && m.next != o.next:
+		return m.next > o.next
+	case order == Listed && m.id != o.id:
 		return m.id < o.id
 	}
 	return m.left < o.left
@@ -87,7 +89,7 @@ func (g *merger) run(m *Model, text string) {
 		for len(g.heap) > 0 {
 			best := 0
 			for k := 1; k < len(g.heap); k++ {
-				if g.heap[k].before(&g.heap[best], m.Ranked) {
+				if g.heap[k].before(&g.heap[best], m.Order) {
 					best = k
 				}
 			}
@@ -100,18 +102,18 @@ func (g *merger) run(m *Model, text string) {
 		return
 	}
 	for i := len(g.heap)/2 - 1; i >= 0; i-- {
-		g.sink(i, m.Ranked)
+		g.sink(i, m.Order)
 	}
 	for len(g.heap) > 0 {
 		top := g.heap[0]
 		last := len(g.heap) - 1
 		g.heap[0] = g.heap[last]
 		g.heap = g.heap[:last]
-		g.sink(0, m.Ranked)
+		g.sink(0, m.Order)
 		from := len(g.heap)
 		g.join(m, text, top)
 		for ; from < len(g.heap); from++ {
-			g.rise(from, m.Ranked)
+			g.rise(from, m.Order)
 		}
 	}
 }
@@ -123,7 +125,7 @@ func (g *merger) consider(m *Model, text string, left int32) {
 		return
 	}
 	r := &g.symbols[l.next]
-	if l.frozen || r.frozen || m.Ranked && (l.id < 0 || r.id < 0) {
+	if l.frozen || r.frozen || m.Order != Scores && (l.id < 0 || r.id < 0) {
 		return
 	}
 	id := m.pieces.Find(text, int(l.start), int(r.end))
@@ -158,17 +160,17 @@ func (g *merger) join(m *Model, text string, top merge) {
 	g.consider(m, text, top.left)
 }
 
-func (g *merger) sink(i int, ranked bool) {
+func (g *merger) sink(i int, order Order) {
 	h := g.heap
 	for {
 		c := 2*i + 1
 		if c >= len(h) {
 			return
 		}
-		if c+1 < len(h) && h[c+1].before(&h[c], ranked) {
+		if c+1 < len(h) && h[c+1].before(&h[c], order) {
 			c++
 		}
-		if !h[c].before(&h[i], ranked) {
+		if !h[c].before(&h[i], order) {
 			return
 		}
 		h[i], h[c] = h[c], h[i]
@@ -176,11 +178,11 @@ func (g *merger) sink(i int, ranked bool) {
 	}
 }
 
-func (g *merger) rise(i int, ranked bool) {
+func (g *merger) rise(i int, order Order) {
 	h := g.heap
 	for i > 0 {
 		p := (i - 1) / 2
-		if !h[i].before(&h[p], ranked) {
+		if !h[i].before(&h[p], order) {
 			return
 		}
 		h[i], h[p] = h[p], h[i]

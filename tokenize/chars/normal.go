@@ -26,6 +26,7 @@ type Normalizer struct {
 	t     *Table
 	runes []rune
 	class []uint8
+	fresh []bool
 }
 
 // NewNormalizer returns a normalizer.
@@ -41,6 +42,14 @@ func (n *Normalizer) AppendNFD(dst []byte, s string) []byte {
 		dst = utf8.AppendRune(dst, r)
 	}
 	return dst
+}
+
+// NFD returns the canonical decomposition of s and which of its runes are the
+// first, or only, one that a rune of s became. Both are valid until the next
+// call.
+func (n *Normalizer) NFD(s string) (runes []rune, fresh []bool) {
+	n.decompose(s)
+	return n.runes, n.fresh
 }
 
 // AppendNFC appends the canonical composition of s.
@@ -69,7 +78,7 @@ func (n *Normalizer) plain(s string, p Props) bool {
 // decompose sets the normalizer's runes to those of s, decomposed and in
 // canonical order.
 func (n *Normalizer) decompose(s string) {
-	n.runes, n.class = n.runes[:0], n.class[:0]
+	n.runes, n.class, n.fresh = n.runes[:0], n.class[:0], n.fresh[:0]
 	marks := 0 // runes with a class at the end
 	for _, r := range s {
 		p := Props(0)
@@ -80,6 +89,7 @@ func (n *Normalizer) decompose(s string) {
 		if n.Fast {
 			decomposes = FastDecomposes
 		}
+		first := len(n.runes)
 		switch {
 		case p&decomposes == 0:
 			marks = n.put(r, p, marks)
@@ -96,6 +106,7 @@ func (n *Normalizer) decompose(s string) {
 				marks = n.put(d, n.t.Of(d), marks)
 			}
 		}
+		n.fresh[first] = true
 	}
 	n.order(marks)
 }
@@ -113,7 +124,7 @@ func (n *Normalizer) put(r rune, p Props, marks int) int {
 		n.order(marks)
 		marks = 0
 	}
-	n.runes, n.class = append(n.runes, r), append(n.class, class)
+	n.runes, n.class, n.fresh = append(n.runes, r), append(n.class, class), append(n.fresh, false)
 	return marks
 }
 
@@ -123,7 +134,7 @@ func (n *Normalizer) order(marks int) {
 		return
 	}
 	from := len(n.runes) - marks
-	runes, class := n.runes[from:], n.class[from:]
+	runes, class, fresh := n.runes[from:], n.class[from:], n.fresh[from:]
 	if slices.IsSorted(class) {
 		return
 	}
@@ -133,9 +144,9 @@ func (n *Normalizer) order(marks int) {
 			by[i] = i
 		}
 		slices.SortStableFunc(by, func(a, b int) int { return int(class[a]) - int(class[b]) })
-		r, c := slices.Clone(runes), slices.Clone(class)
+		r, c, f := slices.Clone(runes), slices.Clone(class), slices.Clone(fresh)
 		for i, k := range by {
-			runes[i], class[i] = r[k], c[k]
+			runes[i], class[i], fresh[i] = r[k], c[k], f[k]
 		}
 		return
 	}
@@ -143,6 +154,7 @@ func (n *Normalizer) order(marks int) {
 		for j := i; j > 0 && class[j-1] > class[j]; j-- {
 			runes[j-1], runes[j] = runes[j], runes[j-1]
 			class[j-1], class[j] = class[j], class[j-1]
+			fresh[j-1], fresh[j] = fresh[j], fresh[j-1]
 		}
 	}
 }

@@ -23,6 +23,9 @@ func (m *Model) Decode(dst []byte, ids []int32) ([]byte, error) {
 // Decode gives of the same ids: a character made of byte pieces comes when it is
 // complete. If the model has a denormaliser all text comes at Flush.
 type Decoder struct {
+	// KeepBlank keeps the first blank of a model that puts one in front of texts.
+	KeepBlank bool
+
 	m       *Model
 	pending []byte // of byte pieces
 	begun   bool   // there is text, or the first blank was dropped
@@ -38,42 +41,54 @@ func (d *Decoder) Push(dst []byte, id int32) ([]byte, error) {
 	if id < 0 || int(id) >= len(m.Pieces) {
 		return dst, fmt.Errorf("id %d: not in 0 to %d", id, len(m.Pieces)-1)
 	}
-	out := &dst
-	if m.denorm != nil {
-		out = &d.held
-	}
-	p := &m.Pieces[id]
-	if p.Kind == Byte {
+	switch p := &m.Pieces[id]; p.Kind {
+	case Byte:
 		b, _ := byteOf(p.Text)
 		d.pending = append(d.pending, b)
-		*out = d.drain(*out, false)
-		return dst, nil
-	}
-	*out = d.drain(*out, true)
-	switch p.Kind {
+		return d.out(dst, func(dst []byte) []byte { return d.drain(dst, false) }), nil
 	case Control:
+		return d.PushPiece(dst, ""), nil
 	case Unknown:
-		*out = append(*out, m.UnkSurface...)
-		d.begun = d.begun || m.UnkSurface != ""
+		return d.out(dst, func(dst []byte) []byte { return d.raw(d.drain(dst, true), m.UnkSurface) }), nil
 	default:
-		s, first := p.Text, !d.begun
-		if first && (m.Norm.Prefix || m.Norm.Collapse) && strings.HasPrefix(s, Mark) {
-			s = s[len(Mark):]
-			d.begun = !m.Norm.Collapse
+		return d.PushPiece(dst, p.Text), nil
+	}
+}
+
+// PushPiece is Push with the text of a normal piece, which need not be in the
+// vocabulary.
+func (d *Decoder) PushPiece(dst []byte, piece string) []byte {
+	return d.out(dst, func(dst []byte) []byte {
+		dst = d.drain(dst, true)
+		norm := d.m.Norm
+		if !d.begun && (norm.Prefix && !d.KeepBlank || norm.Collapse) && strings.HasPrefix(piece, Mark) {
+			piece = piece[len(Mark):]
+			d.begun = !norm.Collapse
 		}
 		for {
-			k := strings.Index(s, Mark)
+			k := strings.Index(piece, Mark)
 			if k < 0 {
-				break
+				return d.raw(dst, piece)
 			}
-			*out = append(append(*out, s[:k]...), ' ')
-			s = s[k+len(Mark):]
-			d.begun = true
+			dst = d.raw(d.raw(dst, piece[:k]), " ")
+			piece = piece[k+len(Mark):]
 		}
-		*out = append(*out, s...)
-		d.begun = d.begun || s != ""
+	})
+}
+
+func (d *Decoder) raw(dst []byte, s string) []byte {
+	d.begun = d.begun || s != ""
+	return append(dst, s...)
+}
+
+// out calls f with what is to be appended to: the text, or what is held for the
+// denormaliser.
+func (d *Decoder) out(dst []byte, f func(dst []byte) []byte) []byte {
+	if d.m.denorm != nil {
+		d.held = f(d.held)
+		return dst
 	}
-	return dst, nil
+	return f(dst)
 }
 
 // drain appends the characters that the pending bytes form; all of them if no

@@ -200,10 +200,14 @@ func (n *Normalizer) normalize(dst []byte, from []int32, text string, mapped boo
 // AppendByCluster appends the text as the converted (fast) Hugging Face classes
 // map its characters: grapheme clusters of less than six bytes become what their
 // shortest key stands for, all others are mapped a character at a time. Blanks
-// stay. Joins reports whether a character belongs to the one before.
-func (n *Normalizer) AppendByCluster(dst []byte, text string, joins func(r rune) bool) []byte {
-	if n.chars == nil {
-		return append(dst, text...)
+// stay. Joins reports whether a character belongs to the one before. For each
+// appended byte, and for the end, from gets a place in the text.
+func (n *Normalizer) AppendByCluster(dst []byte, from []int32, text string, joins func(r rune) bool) ([]byte, []int32) {
+	put := func(s string, at int) {
+		dst = append(dst, s...)
+		for range len(s) {
+			from = append(from, int32(at))
+		}
 	}
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -220,25 +224,29 @@ func (n *Normalizer) AppendByCluster(dst []byte, text string, joins func(r rune)
 			}
 		}
 		cluster := text[at:end]
-		if len(cluster) < 6 {
+		if len(cluster) < 6 && n.chars != nil {
 			if to, size := n.chars.shortest(cluster); size > 0 {
-				dst = append(dst, to...)
+				put(to, at)
 				at = end
 				continue
 			}
 		}
-		for len(cluster) > 0 {
-			_, size := utf8.DecodeRuneInString(cluster)
-			if to, hit := n.chars.shortest(cluster[:size]); hit > 0 {
-				dst = append(dst, to...)
-			} else {
-				dst = append(dst, cluster[:size]...)
+		for at < end {
+			r, size := utf8.DecodeRuneInString(text[at:end])
+			c := text[at : at+size]
+			if r == utf8.RuneError && size == 1 {
+				c = "\uFFFD"
 			}
-			cluster = cluster[size:]
+			if n.chars != nil {
+				if to, hit := n.chars.shortest(c); hit > 0 {
+					c = to
+				}
+			}
+			put(c, at)
+			at += size
 		}
-		at = end
 	}
-	return dst
+	return dst, append(from, int32(len(text)))
 }
 
 // breaks reports whether nothing joins a character: a control character.

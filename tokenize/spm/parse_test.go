@@ -57,7 +57,7 @@ func FuzzParse(f *testing.F) {
 			if plain := m.Norm.Append(nil, text); string(plain) != string(dst) || len(from) != len(dst)+1 {
 				t.Fatalf("%q: %q, %q, %v", text, plain, dst, from)
 			}
-			m.Norm.AppendByCluster(nil, text, func(r rune) bool { return r == 0x301 })
+			m.Norm.AppendByCluster(nil, nil, text, func(r rune) bool { return r == 0x301 })
 		}
 		ids := make([]int32, len(m.Pieces))
 		for i := range ids {

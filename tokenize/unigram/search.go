@@ -16,7 +16,8 @@ type node struct {
 	id    int32
 }
 
-type encoder struct {
+// An Encoder turns text into ids, for one goroutine at a time.
+type Encoder struct {
 	m     *Model
 	norm  *spm.Normalizer
 	buf   []byte
@@ -43,7 +44,7 @@ func charLen(c byte) int {
 }
 
 // Append appends the ids of a text.
-func (e *encoder) Append(ids []int32, text string) []int32 {
+func (e *Encoder) Append(ids []int32, text string) []int32 {
 	if e.m.words != nil && e.norm.Prefix && !strings.Contains(text, spm.Mark) {
 		return e.byWord(ids, text)
 	}
@@ -54,7 +55,7 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 
 // search finds the best way through a text in normal form whose sum so far is
 // base. It leaves the nodes and returns the new sum.
-func (e *encoder) search(text string, base float32) float32 {
+func (e *Encoder) search(text string, base float32) float32 {
 	m, n := e.m, len(text)
 	if cap(e.nodes) <= n {
 		e.nodes = make([]node, n+n/2+64)
@@ -102,7 +103,7 @@ func (e *encoder) search(text string, base float32) float32 {
 
 // collect appends the ids of the way through a text that search found: for a
 // run of unknown characters one, or all their bytes.
-func (e *encoder) collect(ids []int32, text string) []int32 {
+func (e *Encoder) collect(ids []int32, text string) []int32 {
 	from := len(ids)
 	for end := len(text); end > 0; {
 		x := &e.nodes[end]
@@ -125,7 +126,7 @@ func (e *encoder) collect(ids []int32, text string) []int32 {
 }
 
 // AppendTokens appends the tokens of a text.
-func (e *encoder) AppendTokens(tokens []model.Token, text string) []model.Token {
+func (e *Encoder) AppendTokens(tokens []model.Token, text string) []model.Token {
 	e.buf, e.from = e.norm.AppendMapped(e.buf[:0], e.from[:0], text)
 	normal := string(e.buf)
 	e.search(normal, 0)

@@ -92,7 +92,7 @@ func FuzzEncode(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e := m.NewEncoder().(*encoder)
+		e := m.NewEncoder().(*Encoder)
 		ids := e.Append(nil, text)
 		toks := e.AppendTokens(nil, text)
 		e.buf = e.norm.Append(e.buf[:0], text)

@@ -89,7 +89,13 @@ func (m *Model) Piece(id int32) string {
 func (m *Model) NewDecoder() model.Decoder { return m.Model.NewDecoder() }
 
 // NewEncoder returns an encoder for one goroutine.
-func (m *Model) NewEncoder() model.Encoder { return &encoder{m: m, norm: m.Norm} }
+func (m *Model) NewEncoder() model.Encoder { return m.Encoder(true) }
 
-// WithoutPrefix returns an encoder that puts no blank before a text.
-func (m *Model) WithoutPrefix() model.Encoder { return &encoder{m: m, norm: m.Norm.WithoutPrefix()} }
+// Encoder returns an encoder for one goroutine that puts a blank before texts if
+// the model says so, or not at all.
+func (m *Model) Encoder(prefix bool) *Encoder {
+	if prefix {
+		return &Encoder{m: m, norm: m.Norm}
+	}
+	return &Encoder{m: m, norm: m.Norm.WithoutPrefix()}
+}

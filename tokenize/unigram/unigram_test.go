@@ -154,7 +154,7 @@ func TestByWord(t *testing.T) {
 				t.Errorf("%s: not by word", name)
 				continue
 			}
-			e := m.NewEncoder().(*encoder)
+			e := m.NewEncoder().(*Encoder)
 			for range 300 {
 				var b strings.Builder
 				for range r.IntN(400) {

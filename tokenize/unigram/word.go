@@ -19,7 +19,7 @@ const longWord = 1 << 12
 // byWord appends the ids of a text word by word. No piece goes on from one word
 // to the next, so that all a word needs to know of those before is their sum;
 // and its rounding, which can change a near tie.
-func (e *encoder) byWord(ids []int32, text string) []int32 {
+func (e *Encoder) byWord(ids []int32, text string) []int32 {
 	words := e.m.words
 	spent := float32(0)          // at least the absolute sum
 	exact, base := 0, float32(0) // the sum of text[:exact]
@@ -86,7 +86,7 @@ func unpack(n uint64) (limit, weight float32) {
 // than the best one by more than k units, and the best one itself if the second
 // best is worse than that. The limit leaves a factor of two for what happens to
 // scores and sums outside this count.
-func (e *encoder) both(ids []int32, text string) (_ []int32, limit, weight float32) {
+func (e *Encoder) both(ids []int32, text string) (_ []int32, limit, weight float32) {
 	m, n := e.m, len(text)
 	if cap(e.two) <= n {
 		e.two = make([]ways, n+n/2+64)

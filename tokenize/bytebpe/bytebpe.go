@@ -1,0 +1,186 @@
+// Package bytebpe is byte-pair encoding over bytes, as GPT-2, RoBERTa and CLIP
+// use it: a pattern cuts the text into words, each word begins as bytes, and of
+// all pairs of neighbours that the list of merges names the one that stands
+// first there becomes one symbol, the leftmost of equals, until no pair is left.
+//
+// A [Model] is immutable but for its memory of words and safe for concurrent
+// use. Bytes that are not UTF-8 are encoded as they are and count as neither
+// letters, numbers nor white space.
+package bytebpe
+
+import (
+	"errors"
+	"fmt"
+
+	"espalier/tokenize/chars"
+	"espalier/tokenize/memo"
+	"espalier/tokenize/model"
+)
+
+// MaxPiece is the longest piece that is accepted, in bytes.
+const MaxPiece = 4096
+
+// Suffix ends the last symbol of a word in CLIP's vocabulary.
+const Suffix = "</w>"
+
+// A Pattern says how text is cut into words.
+type Pattern int
+
+// Patterns.
+const (
+	GPT2       Pattern = iota // letters, numbers or others with a blank before them, as the fast classes know them
+	GPT2Python                // the same with the letters and numbers of Python's regex module
+	CLIP                      // letters, single numbers or others; white space goes
+	CLIPFast                  // the same as the fast classes know them
+)
+
+// A Model encodes with a vocabulary and a list of merges.
+type Model struct {
+	pattern Pattern
+	vocab   []string // in the alphabet of the files
+	bytes   []string // what they stand for
+	index   *memo.Index
+	table   *chars.Table
+	single  [256]int32 // ids of single bytes
+	last    [256]int32 // ids of single bytes that end a word
+	pairs   pairs
+	words   *memo.Table
+}
+
+var _ model.Tokenizer = (*Model)(nil)
+
+// New returns the model of a vocabulary, whose pieces are written in the byte
+// alphabet, and of merges, each a pair of pieces in the order of their rank.
+func New(vocab []string, merges [][2]string, p Pattern) (*Model, error) {
+	m := &Model{pattern: p, vocab: vocab, table: chars.Load(), words: memo.New(17)}
+	m.bytes = make([]string, len(vocab))
+	for i, piece := range vocab {
+		if len(piece) > MaxPiece {
+			return nil, fmt.Errorf("bytebpe: piece %d: %d bytes, at most %d", i, len(piece), MaxPiece)
+		}
+		m.bytes[i] = toBytes(piece)
+	}
+	m.index = memo.NewIndex(vocab, func(i int) bool { return vocab[i] != "" })
+	for b := range 256 {
+		if m.single[b] = m.find(alphabet[b]); m.single[b] < 0 {
+			return nil, fmt.Errorf("bytebpe: no piece %q for byte %#02x", alphabet[b], b)
+		}
+		m.last[b] = m.single[b]
+		if m.suffixed() {
+			if m.last[b] = m.find(alphabet[b] + Suffix); m.last[b] < 0 {
+				return nil, fmt.Errorf("bytebpe: no piece %q for byte %#02x at the end of a word", alphabet[b]+Suffix, b)
+			}
+		}
+	}
+	m.pairs = newPairs(len(merges))
+	var joined []byte
+	for rank, x := range merges {
+		l, r := m.find(x[0]), m.find(x[1])
+		joined = append(append(joined[:0], x[0]...), x[1]...)
+		to := m.find(string(joined))
+		switch {
+		case x[0] == "" || x[1] == "":
+			return nil, fmt.Errorf("bytebpe: merge %d: empty piece", rank+1)
+		case l < 0 || r < 0 || to < 0:
+			return nil, fmt.Errorf("bytebpe: merge %d: %q and %q: not in the vocabulary, or what they make is not", rank+1, x[0], x[1])
+		}
+		m.pairs.add(l, r, uint32(rank), to)
+	}
+	return m, nil
+}
+
+// NewCLIP returns the model of CLIP's list of merges alone: the vocabulary is the
+// bytes, the bytes at the end of a word, what each merge makes, and the names of
+// the start and the end of a text.
+func NewCLIP(merges [][2]string, p Pattern, specials ...string) (*Model, error) {
+	if p != CLIP && p != CLIPFast {
+		return nil, errors.New("bytebpe: CLIP's merges with another pattern")
+	}
+	vocab := make([]string, 0, 512+len(merges)+len(specials))
+	vocab = append(vocab, order[:]...)
+	for _, s := range order {
+		vocab = append(vocab, s+Suffix)
+	}
+	for _, x := range merges {
+		vocab = append(vocab, x[0]+x[1])
+	}
+	return New(append(vocab, specials...), merges, p)
+}
+
+func (m *Model) suffixed() bool { return m.pattern == CLIP || m.pattern == CLIPFast }
+
+func (m *Model) find(piece string) int32 { return m.index.Find(piece, 0, len(piece)) }
+
+// Size returns the number of ids.
+func (m *Model) Size() int { return len(m.vocab) }
+
+// Piece returns a piece in the byte alphabet.
+func (m *Model) Piece(id int32) string {
+	if id < 0 || int(id) >= len(m.vocab) {
+		return ""
+	}
+	return m.vocab[id]
+}
+
+// ID returns the id of a piece in the byte alphabet and whether there is one.
+func (m *Model) ID(piece string) (int32, bool) {
+	id := m.find(piece)
+	return id, id >= 0
+}
+
+// NewEncoder returns an encoder for one goroutine.
+func (m *Model) NewEncoder() model.Encoder { return &encoder{m: m} }
+
+// pairs maps pairs of ids to the rank of their merge and to what they become.
+type pairs struct {
+	slots []pair
+	mask  uint64
+}
+
+type pair struct {
+	key  uint64 // left id plus one, right id; 0: free
+	rank uint32
+	to   int32
+}
+
+func newPairs(n int) pairs {
+	size := 16
+	for size < 2*n {
+		size *= 2
+	}
+	return pairs{make([]pair, size), uint64(size - 1)}
+}
+
+func pairKey(l, r int32) uint64 { return uint64(l+1)<<32 | uint64(uint32(r)) }
+
+func (p *pairs) slot(key uint64) uint64 {
+	h := key * 0x9E3779B97F4A7C15
+	return (h ^ h>>32) & p.mask
+}
+
+// add sets the rank of a pair; of equal pairs the last one's counts, as in a
+// dictionary.
+func (p *pairs) add(l, r int32, rank uint32, to int32) {
+	key := pairKey(l, r)
+	at := p.slot(key)
+	for p.slots[at].key != 0 && p.slots[at].key != key {
+		at = (at + 1) & p.mask
+	}
+	p.slots[at] = pair{key, rank, to}
+}
+
+// noRank is the rank of pairs that no merge joins.
+const noRank = 1<<32 - 1
+
+func (p *pairs) find(l, r int32) (rank uint32, to int32) {
+	key := pairKey(l, r)
+	for at := p.slot(key); ; at = (at + 1) & p.mask {
+		s := &p.slots[at]
+		if s.key == key {
+			return s.rank, s.to
+		}
+		if s.key == 0 {
+			return noRank, 0
+		}
+	}
+}
