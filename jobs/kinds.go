@@ -22,6 +22,7 @@ func Kinds() map[string]func() pipeline.Stage {
 		"data/sample":        func() pipeline.Stage { return new(data.Sample) },
 		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
 		"preprocess/ingest":  func() pipeline.Stage { return new(preprocess.Ingest) },
+		"preprocess/render":  func() pipeline.Stage { return new(preprocess.Render) },
 		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
 		"features/extract":   func() pipeline.Stage { return new(features.Extract) },
@@ -47,6 +48,7 @@ var inputsOf = map[string]ports{
 	"data/sample":        {},
 	"preprocess/ingest":  {needs: []string{"raw"}, takes: []string{"annotations"}},
 	"preprocess/split":   {needs: []string{"examples"}},
+	"preprocess/render":  {needs: []string{"examples"}},
 	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
 	"features/import":    {needs: []string{"raw"}, takes: []string{"examples"}},
