@@ -16,9 +16,10 @@ import (
 // it: texts as numbers of words, made once for each way to tokenise.
 type corpus struct {
 	*input.Joined
-	predFile string
-	workers  int
-	cut      map[string]*cutTexts
+	attributes []string // their names
+	predFile   string
+	workers    int
+	cut        map[string]*cutTexts
 }
 
 // n is the number of examples.

@@ -79,7 +79,7 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, dropped, err := load(ctx, &r)
+	c, dropped, err := load(ctx, &r, fams)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,10 @@ func families() []entry {
 		{"squad2", "SQuAD 2.0 official script", "", "", newSquad("squad2", 100, true)},
 		{"record", "SuperGLUE ReCoRD", "", "", newSquad("record", 1, false)},
 		{"multirc", "SuperGLUE MultiRC", "", "ids that end in /ANSWER", newMultiRC},
-		{"vqa", "GT-Vision-Lab/VQA evaluation", "version=2021|2016|always|min3", "", newVQA},
+		{"vqa", "GT-Vision-Lab/VQA evaluation", "version=2021|2016|always|min3, types=answer|all|none", "answer_type, question_type of annotations for types", newVQA},
+		{"gqa", "GQA, SNLI-VE, NLVR2: share of equal answers", "", "", newGQA},
+		{"scienceqa", "lupantech/ScienceQA (commit 2cbf831)", "topics=false", "problems.json, or answer, subject, grade, hint, image", newScienceQA},
+		{"scienceqa-rationale", "lupantech/ScienceQA: BLEU-1, BLEU-4, ROUGE-L of explanations", "", "problems.json, or lecture, solution", newRationale},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"espalier/evaluate/input"
 )
@@ -21,7 +22,7 @@ func Tokens(ctx context.Context, r Request, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, _, err := load(ctx, &r)
+	c, _, err := load(ctx, &r, fams)
 	if err != nil {
 		return err
 	}
@@ -52,17 +53,23 @@ func Tokens(ctx context.Context, r Request, w io.Writer) error {
 	return nil
 }
 
-// load reads and joins what a request names.
-func load(ctx context.Context, r *Request) (c *corpus, dropped int, err error) {
+// load reads and joins what a request names, with the fields that its metrics
+// look at.
+func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped int, err error) {
 	pred, dropped, err := input.ReadPredictions(ctx, r.Pred, r.Duplicates)
 	if err != nil {
 		return nil, 0, err
 	}
 	var joined *input.Joined
+	attributes := attributesOf(fams)
 	if len(r.Refs) == 0 {
 		joined = input.Alone(pred)
 	} else {
-		refs, err := input.ReadReferences(ctx, r.Refs)
+		sources := slices.Clone(r.Refs)
+		for i := range sources {
+			sources[i].Attributes = attributes
+		}
+		refs, err := input.ReadReferences(ctx, sources)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -70,7 +77,7 @@ func load(ctx context.Context, r *Request) (c *corpus, dropped int, err error) {
 			return nil, 0, err
 		}
 	}
-	return &corpus{Joined: joined, predFile: r.Pred.Path, workers: max(1, r.Workers)}, dropped, nil
+	return &corpus{Joined: joined, attributes: attributes, predFile: r.Pred.Path, workers: max(1, r.Workers)}, dropped, nil
 }
 
 // text returns numbered words as text.

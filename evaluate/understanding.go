@@ -11,7 +11,6 @@ import (
 	"espalier/evaluate/classify"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/squad"
-	"espalier/evaluate/vqa"
 	"espalier/pipeline"
 )
 
@@ -28,6 +27,22 @@ func newAccuracy(s *spec, _ *Request) (family, error) {
 						if pytext.Strip(r) == p {
 							row[0] = 1
 						}
+					}
+				}
+			}, nil
+		}}, nil
+}
+
+// newGQA is the share of predictions that are the answer, letter by letter, in
+// percent, as GQA's script has it.
+func newGQA(s *spec, _ *Request) (family, error) {
+	return &meanFamily{values: []string{"gqa"}, what: "GQA eval.py|exact", scale: 100,
+		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
+			return func() scorer {
+				return func(i int, row []float64) {
+					row[0] = 0
+					if slices.Contains(c.References[i], c.Predictions[i]) {
+						row[0] = 1
 					}
 				}
 			}, nil
@@ -222,20 +237,6 @@ func newMultiRC(s *spec, _ *Request) (family, error) {
 					}
 					values[0], values[1], values[2] = m.Scores()
 				}
-			}, nil
-		}}, nil
-}
-
-var vqaVersions = []string{"2021", "2016", "always", "min3"}
-
-// newVQA is the accuracy of the VQA challenges, in percent.
-func newVQA(s *spec, _ *Request) (family, error) {
-	version := s.choice("version", vqaVersions...)
-	v := vqa.Version(max(0, slices.Index(vqaVersions, version)))
-	return &meanFamily{values: []string{"vqa"}, what: "GT-Vision-Lab/VQA|version:" + version, scale: 100,
-		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
-			return func() scorer {
-				return func(i int, row []float64) { row[0] = vqa.Accuracy(c.Predictions[i], c.References[i], v) }
 			}, nil
 		}}, nil
 }

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"strings"
@@ -63,10 +64,16 @@ func TestVQAFiles(t *testing.T) {
 	var rows []struct {
 		ID         int `json:"question_id"`
 		Answers    []string
+		Question   string `json:"question_type"`
+		Answer     string `json:"answer_type"`
 		Prediction string
 	}
 	var scores map[string]struct {
-		Accuracy struct{ Overall float64 }
+		Accuracy struct {
+			Overall         float64
+			PerQuestionType map[string]float64
+			PerAnswerType   map[string]float64
+		}
 	}
 	for name, v := range map[string]any{"rows.json": &rows, "scores.json": &scores} {
 		b, err := os.ReadFile(shared.Dir(t, "goldens", "metrics", "vqa", name))
@@ -82,8 +89,10 @@ func TestVQAFiles(t *testing.T) {
 		ID     int    `json:"answer_id"`
 	}
 	type annotation struct {
-		ID      int      `json:"question_id"`
-		Answers []answer `json:"answers"`
+		ID       int      `json:"question_id"`
+		Question string   `json:"question_type"`
+		Answer   string   `json:"answer_type"`
+		Answers  []answer `json:"answers"`
 	}
 	type result struct {
 		ID     int    `json:"question_id"`
@@ -94,7 +103,7 @@ func TestVQAFiles(t *testing.T) {
 	}
 	var preds []result
 	for _, r := range rows {
-		a := annotation{ID: r.ID}
+		a := annotation{ID: r.ID, Question: r.Question, Answer: r.Answer}
 		for i, x := range r.Answers {
 			a.Answers = append(a.Answers, answer{x, i + 1})
 		}
@@ -104,13 +113,19 @@ func TestVQAFiles(t *testing.T) {
 	d, _ := json.Marshal(doc)
 	p, _ := json.Marshal(preds)
 	for version, want := range scores {
-		res, err := Run(t.Context(), Request{Metrics: []string{"vqa:version=" + version},
+		res, err := Run(t.Context(), Request{Metrics: []string{"vqa:types=all:version=" + version},
 			Pred: input.Source{Path: write(t, "p.json", string(p))}, Refs: []input.Source{{Path: write(t, "r.json", string(d))}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := math.Round(100*res.Values[0].Value) / 100; got != want.Accuracy.Overall {
 			t.Errorf("version %s: %v, want %v", version, got, want.Accuracy.Overall)
+		}
+		maps.Copy(want.Accuracy.PerAnswerType, want.Accuracy.PerQuestionType)
+		for name, v := range want.Accuracy.PerAnswerType {
+			if got := value(t, res, "vqa-"+name).Value; math.Abs(got-v) > .00500001 {
+				t.Errorf("version %s, %s: %v, want %v", version, name, got, v)
+			}
 		}
 	}
 }
@@ -131,5 +146,103 @@ func TestSquadFiles(t *testing.T) {
 	res, err = Run(t.Context(), Request{Metrics: []string{"multirc"}, Pred: input.Source{Path: labels}, Refs: []input.Source{{Path: labels}}, Bootstrap: 5})
 	if err != nil || res.Values[0].Value != 1 || res.Values[2].Value != 1 {
 		t.Errorf("multirc of itself: %v, %v", res, err)
+	}
+}
+
+// ScienceQA's table and rationale scores, from the repository's own files.
+func TestScienceQA(t *testing.T) {
+	var golden struct {
+		Question_IDs []string
+		Accuracy     map[string]any
+		Rationale    struct {
+			BLEU1 float64 `json:"bleu1"`
+			BLEU4 float64 `json:"bleu4"`
+			Rouge float64 `json:"rouge_l"`
+		}
+	}
+	var run struct {
+		Results map[string]int
+		Outputs map[string]string
+	}
+	for path, v := range map[string]any{
+		shared.Dir(t, "goldens", "metrics", "scienceqa", "scores.json"):                               &golden,
+		shared.Dir(t, "data", "vqa-scienceqa", "results", "gpt3", "final_test_QCM-ALE_2_seed_3.json"): &run,
+	} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(b, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results, outputs := make(map[string]int), make(map[string]string)
+	for _, id := range golden.Question_IDs {
+		results[id], outputs[id] = run.Results[id], run.Outputs[id]
+	}
+	refs := []input.Source{{Path: shared.Dir(t, "data", "vqa-scienceqa", "scienceqa", "problems.head.json")}}
+	scored := func(preds any, metric string) *Result {
+		t.Helper()
+		b, err := json.Marshal(preds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Run(t.Context(), Request{Metrics: []string{metric}, Pred: input.Source{Path: write(t, "p.json", string(b))}, Refs: refs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	res := scored(results, "scienceqa:topics=true")
+	names := map[string]string{"average": "", "natural": "nat", "social": "soc", "language": "lan", "has_text": "txt", "has_image": "img", "no_context": "no", "grade_1_6": "g1-6", "grade_7_12": "g7-12"}
+	checked := 0
+	for key, want := range golden.Accuracy {
+		name, ok := names[strings.TrimPrefix(key, "acc_")]
+		if !ok {
+			name = strings.TrimPrefix(key, "acc_")
+		}
+		name = strings.TrimSuffix("scienceqa-"+name, "-")
+		for _, v := range res.Values {
+			if v.Metric == name {
+				checked++
+				if got := fmt.Sprintf("%.2f", v.Value); v.N != 90 || got != fmt.Sprint(want) && !(v.Value == -1 && fmt.Sprint(want) == "-1") {
+					t.Errorf("%s: %s of %d, want %v", name, got, v.N, want)
+				}
+			}
+		}
+		if fmt.Sprint(want) == "-1" {
+			checked++ // a topic that no question has
+		}
+	}
+	if checked != len(golden.Accuracy) {
+		t.Errorf("%d of %d scores compared", checked, len(golden.Accuracy))
+	}
+	res = scored(outputs, "scienceqa-rationale")
+	for name, want := range map[string]float64{"rationale-bleu-1": golden.Rationale.BLEU1, "rationale-bleu-4": golden.Rationale.BLEU4, "rationale-rouge-l": golden.Rationale.Rouge} {
+		if got := value(t, res, name).Value; !near(got, want, 1e-13) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// SQuAD's own layouts: a document of questions, an object of answers.
+func TestSquadDocument(t *testing.T) {
+	refs := write(t, "r.json", `{"version": "v2.0", "data": [{"title": "x", "paragraphs": [{"context": "c", "qas": [
+		{"id": "a", "question": "?", "answers": [{"text": "the Cat", "answer_start": 1}, {"text": "dog", "answer_start": 3}]},
+		{"question": "?", "is_impossible": true, "answers": [], "id": "b"}]}]}]}`)
+	for _, preds := range []string{`{"a": "cat", "b": "dog"}`, "{\n \"b\": \"dog\",\n \"a\": \"cat\"\n}\n"} {
+		res, err := Run(t.Context(), Request{Metrics: []string{"squad2"}, Pred: input.Source{Path: write(t, "p.json", preds)}, Refs: []input.Source{{Path: refs}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := value(t, res, "squad2-em"); v.Value != 50 || v.N != 2 {
+			t.Errorf("%+v", v)
+		}
+	}
+	for _, bad := range []string{`{"version": "1", "data": [{"paragraphs": [{"qas": [{"answers": []}]}]}]}`, `{"version": "1", "data": [{"paragraphs": [{"qas": [{"id": "a", "answers": [{}]}]}]}]}`, `{"version": "1", "data": [{"paragraphs": [{"qas": [`} {
+		_, err := Run(t.Context(), Request{Metrics: []string{"squad"}, Pred: input.Source{Path: write(t, "p.json", `{"a": "cat"}`)}, Refs: []input.Source{{Path: write(t, "bad.json", bad)}}})
+		if err == nil || !strings.Contains(err.Error(), "bad.json") {
+			t.Errorf("%s: %v", bad, err)
+		}
 	}
 }

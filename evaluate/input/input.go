@@ -7,6 +7,8 @@
 //	coco     a JSON object with "annotations" (and "images", whose order counts): references of images
 //	json     a JSON array of objects, such as a COCO results file
 //	jsonl    one JSON object a line
+//	map      one JSON object whose names are the ids: of texts, or of objects
+//	squad    a JSON object with "data": paragraphs with questions, as SQuAD's
 //	tsv      columns separated by tabs: id and text, or named by a first line (only if asked for, or by the name's end)
 //	parquet, arrow
 //	m2       blocks of lines, the first "S source": a block is one reference, its id the number of the block, from 1
@@ -39,7 +41,7 @@ const (
 )
 
 // Formats are the values of Source.Format; "" tells them by content.
-var Formats = []string{"coco", "json", "jsonl", "tsv", "parquet", "arrow", "m2", "lines"}
+var Formats = []string{"coco", "json", "jsonl", "map", "squad", "tsv", "parquet", "arrow", "m2", "lines"}
 
 // A Source is one file or stream of texts.
 type Source struct {
@@ -48,7 +50,9 @@ type Source struct {
 	Format string    // one of Formats, "" to tell it by content
 	ID     string    // field of the id, "" for "id" or "image_id"
 	Text   string    // field of the text or texts, "" for the usual names
-	Split  string    // of tables with a column of that name: only these rows, "" for all
+	// Attributes are further fields of JSON objects that are kept, as text.
+	Attributes []string
+	Split      string // of tables with a column of that name: only these rows, "" for all
 }
 
 // idNames lists the fields to look for, in order. Entries of COCO's arrays have
@@ -68,7 +72,7 @@ func (s *Source) textNames(role Role) []string {
 	case s.Text != "":
 		return []string{s.Text}
 	case role == References:
-		return []string{"references", "refs", "text", "caption", "answers", "label"}
+		return []string{"references", "refs", "text", "caption", "answers", "label", "answer"}
 	}
 	return []string{"text", "caption", "prediction", "answer", "label"}
 }
@@ -96,9 +100,10 @@ func (p Place) refuse(field, format string, args ...any) error {
 
 // A record is one id with the texts that one place of a file gives it.
 type record struct {
-	id    string
-	texts []string
-	place Place
+	id         string
+	texts      []string
+	attributes []string // as Source.Attributes, nil if it has none
+	place      Place
 }
 
 // A Set is what sources say, by id, in the order in which ids first came.
@@ -107,6 +112,8 @@ type Set struct {
 	Texts  [][]string
 	Places []Place
 	ByLine bool // ids are the numbers of lines
+	// Attributes of the records, where one has any.
+	Attributes [][]string
 
 	index  map[string]int32
 	layout string // of the first source
@@ -134,6 +141,25 @@ func (s *Set) add(id string, p Place) int {
 	return i
 }
 
+// note keeps a record's attributes.
+func (s *Set) note(i int, attributes []string) {
+	if attributes == nil {
+		return
+	}
+	for len(s.Attributes) <= i {
+		s.Attributes = append(s.Attributes, nil)
+	}
+	s.Attributes[i] = attributes
+}
+
+// attributes returns those of a record, nil if it has none.
+func (s *Set) attributes(i int) []string {
+	if i < len(s.Attributes) {
+		return s.Attributes[i]
+	}
+	return nil
+}
+
 // ReadReferences reads sources that each add texts to ids. Line files add the
 // text of the same line.
 func ReadReferences(ctx context.Context, sources []Source) (*Set, error) {
@@ -146,6 +172,7 @@ func ReadReferences(ctx context.Context, sources []Source) (*Set, error) {
 				return r.place.refuse("", "the file has more lines than %s", sources[0].Path)
 			}
 			set.Texts[i] = append(set.Texts[i], r.texts...)
+			set.note(i, r.attributes)
 			return nil
 		})
 		if err != nil {
@@ -207,7 +234,7 @@ func read(ctx context.Context, src *Source, role Role, set *Set, yield func(reco
 	defer f.close()
 	format := src.Format
 	if format == "" {
-		if format, err = f.detect(src); err != nil {
+		if format, err = f.detect(src, role); err != nil {
 			return err
 		}
 	}
@@ -236,6 +263,10 @@ func read(ctx context.Context, src *Source, role Role, set *Set, yield func(reco
 		return readArray(f, src, role, check)
 	case "jsonl":
 		return readLines(f, src, newObjects(src, format, role).line, check)
+	case "map":
+		return readMap(f, src, role, check)
+	case "squad":
+		return readSquad(ctx, f, src, role, check)
 	case "tsv":
 		return readLines(f, src, newColumns(src, format, role).line, check)
 	case "m2":
@@ -247,7 +278,7 @@ func read(ctx context.Context, src *Source, role Role, set *Set, yield func(reco
 }
 
 // detect tells the layout by the first bytes.
-func (f *file) detect(src *Source) (string, error) {
+func (f *file) detect(src *Source, role Role) (string, error) {
 	head := make([]byte, min(f.size, 1<<16))
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
 		return "", fmt.Errorf("%s: %w", src.Path, err)
@@ -265,10 +296,10 @@ func (f *file) detect(src *Source) (string, error) {
 		case head[0] == '[' && len(rest) > 0 && (rest[0] == '{' || rest[0] == ']'):
 			return "json", nil
 		case head[0] == '{' && len(rest) > 0 && (rest[0] == '"' || rest[0] == '}'):
-			if wholeObject(head) {
+			if wholeObject(head) && !src.onlyLine(head, role) {
 				return "jsonl", nil
 			}
-			return "coco", nil
+			return kindOfObject(head), nil
 		}
 	}
 	switch {

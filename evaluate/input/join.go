@@ -22,7 +22,8 @@ type Joined struct {
 	IDs         []string
 	Predictions []string
 	References  [][]string
-	Places      []Place // of the references
+	Places      []Place    // of the references
+	Attributes  [][]string // of the references, nil if the files have none
 	Unpredicted []string
 }
 
@@ -70,6 +71,9 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 		out.Predictions = append(out.Predictions, text)
 		out.References = append(out.References, refs.Texts[i])
 		out.Places = append(out.Places, refs.Places[i])
+		if refs.Attributes != nil {
+			out.Attributes = append(out.Attributes, refs.attributes(i))
+		}
 	}
 	if missing == RefuseMissing && len(out.Unpredicted) > 0 {
 		return nil, &pipeline.RefusedError{File: refs.Places[0].File, Offset: -1,

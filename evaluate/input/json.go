@@ -79,6 +79,13 @@ func (o *objects) object(b []byte, place Place) (record, error) {
 			r.texts, textAt = texts, i
 			continue
 		}
+		if i := find(o.src.Attributes, name); i < len(o.src.Attributes) {
+			if r.attributes == nil {
+				r.attributes = make([]string, len(o.src.Attributes))
+			}
+			r.attributes[i], _ = scalar(p) // what is no text counts as none
+			continue
+		}
 		p.Skip()
 	}
 	p.End()
@@ -87,7 +94,7 @@ func (o *objects) object(b []byte, place Place) (record, error) {
 		return r, place.refuse("", "%s", err.Reason)
 	}
 	switch {
-	case idAt == len(o.ids):
+	case idAt == len(o.ids) && len(o.ids) > 0:
 		return r, place.refuse(o.ids[0], "no such field%s", o.hint(b, "--id-field"))
 	case textAt == len(o.texts) && len(o.texts) > 0:
 		flag := "--pred-field"
@@ -152,14 +159,17 @@ func list(p *rawjson.Parser) (texts []string, got string) {
 
 // item reads one member of a list: a text, or an object with the text under
 // "answer", as in VQA's annotations.
-func item(p *rawjson.Parser) (text, got string) {
+func item(p *rawjson.Parser) (text, got string) { return member(p, "answer") }
+
+// member reads a text, or that under a name if an object is at hand.
+func member(p *rawjson.Parser, field string) (text, got string) {
 	if p.Kind() != rawjson.Object {
 		return scalar(p)
 	}
 	found := false
 	p.Begin(rawjson.Object)
 	for name, ok := p.Member(); ok; name, ok = p.Member() {
-		if string(name) == "answer" {
+		if string(name) == field {
 			text, got = scalar(p)
 			found = true
 			continue
@@ -212,7 +222,7 @@ func readCOCO(ctx context.Context, f *file, src *Source, role Role, yield func(r
 }
 
 func readAnnotations(ctx context.Context, f *file, src *Source, yield func(record) error, arrays ...string) error {
-	images := &objects{role: References, ids: []string{"id"}}
+	images := &objects{role: References, src: &Source{}, ids: []string{"id"}}
 	captions := newObjects(src, "json", References) // an annotation's own id is not the image's
 	if src.Text == "" {
 		captions.texts = []string{"caption", "answers"}
@@ -239,14 +249,15 @@ func readAnnotations(ctx context.Context, f *file, src *Source, yield func(recor
 		}
 		i := set.add(r.id, place)
 		set.Texts[i] = append(set.Texts[i], r.texts...)
+		set.note(i, r.attributes)
 	}
 	if err := s.Err(); err != nil {
 		return err
 	}
 	for i, id := range order.IDs {
-		r := record{id, nil, order.Places[i]}
+		r := record{id: id, place: order.Places[i]}
 		if j, ok := set.Find(id); ok {
-			r.texts = set.Texts[j]
+			r.texts, r.attributes = set.Texts[j], set.attributes(j)
 		}
 		if err := yield(r); err != nil {
 			return err
@@ -256,7 +267,7 @@ func readAnnotations(ctx context.Context, f *file, src *Source, yield func(recor
 		if _, ok := order.Find(id); ok {
 			continue
 		}
-		if err := yield(record{id, set.Texts[i], set.Places[i]}); err != nil {
+		if err := yield(record{id, set.Texts[i], set.attributes(i), set.Places[i]}); err != nil {
 			return err
 		}
 	}

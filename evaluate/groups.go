@@ -1,0 +1,258 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"espalier/evaluate/ngram"
+	"espalier/evaluate/nltkbleu"
+	"espalier/evaluate/pltrdy"
+	"espalier/evaluate/pytext"
+	"espalier/evaluate/scienceqa"
+	"espalier/evaluate/vqa"
+)
+
+// An attributed family looks at further fields of the references.
+type attributed interface {
+	attributes() []string
+}
+
+// attributesOf lists the fields that families look at.
+func attributesOf(fams []family) []string {
+	var out []string
+	for _, f := range fams {
+		if a, ok := f.(attributed); ok {
+			for _, name := range a.attributes() {
+				if !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// attribute returns a field of example i, "" if its reference has none.
+func (c *corpus) attribute(i int, name string) string {
+	k := slices.Index(c.attributes, name)
+	if k < 0 || i >= len(c.Attributes) || c.Attributes[i] == nil {
+		return ""
+	}
+	return c.Attributes[i][k]
+}
+
+// groupFamily is the mean of a score in percent, over all examples and over
+// groups of them. A row holds a score's sum and the number of examples for
+// each group.
+type groupFamily struct {
+	labels []string // of groups, known after prepare; the first is of all
+	what   string
+	empty  float64  // the value of a group without examples
+	fields []string // attributes
+	// open looks at the corpus and returns the labels and a function of an
+	// example: its score and its groups.
+	open func(c *corpus) (labels []string, score func(i int) (float64, []bool))
+}
+
+func (f *groupFamily) names() []string      { return f.labels }
+func (f *groupFamily) variant() string      { return f.what }
+func (f *groupFamily) width() int           { return 2 * len(f.labels) }
+func (f *groupFamily) attributes() []string { return f.fields }
+
+func (f *groupFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
+	labels, score := f.open(c)
+	f.labels = labels
+	return func() scorer {
+		return func(i int, row []float64) {
+			v, in := score(i)
+			for k := range labels {
+				if in[k] {
+					row[2*k], row[2*k+1] = v, 1
+				}
+			}
+		}
+	}, nil
+}
+
+func (f *groupFamily) total(sum, values []float64) {
+	for k := range values {
+		values[k] = f.empty
+		if sum[2*k+1] > 0 {
+			values[k] = float64(sum[2*k] / sum[2*k+1] * 100)
+		}
+	}
+}
+
+func (f *groupFamily) one(_ int, row, values []float64) {
+	for k := range values {
+		values[k] = math.NaN()
+		if row[2*k+1] > 0 {
+			values[k] = float64(row[2*k] * 100)
+		}
+	}
+}
+
+var vqaVersions = []string{"2021", "2016", "always", "min3"}
+
+// newVQA is the accuracy of the VQA challenges, in percent, also by type of
+// answer, or of question and answer, where the references name types.
+func newVQA(s *spec, _ *Request) (family, error) {
+	version := s.choice("version", vqaVersions...)
+	types := s.choice("types", "answer", "all", "none")
+	v := vqa.Version(max(0, slices.Index(vqaVersions, version)))
+	f := &groupFamily{what: "GT-Vision-Lab/VQA|version:" + version, empty: math.NaN()}
+	switch types {
+	case "answer":
+		f.fields = []string{"answer_type"}
+	case "all":
+		f.fields = []string{"answer_type", "question_type"}
+	}
+	f.open = func(c *corpus) ([]string, func(int) (float64, []bool)) {
+		labels := []string{"vqa"}
+		place := make([]map[string]int, len(f.fields))
+		for k, field := range f.fields {
+			seen := make(map[string]bool)
+			for i := range c.n() {
+				if t := c.attribute(i, field); t != "" {
+					seen[t] = true
+				}
+			}
+			place[k] = make(map[string]int)
+			for t := range seen {
+				place[k][t] = 0
+			}
+			for _, t := range sortedKeys(seen) {
+				place[k][t] = len(labels)
+				labels = append(labels, "vqa-"+t)
+			}
+		}
+		return labels, func(i int) (float64, []bool) {
+			in := make([]bool, len(labels))
+			in[0] = true
+			for k, field := range f.fields {
+				if t := c.attribute(i, field); t != "" {
+					in[place[k][t]] = true
+				}
+			}
+			return vqa.Accuracy(c.Predictions[i], c.References[i], v), in
+		}
+	}
+	return f, nil
+}
+
+func sortedKeys(m map[string]bool) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// newScienceQA is the accuracy by the columns of ScienceQA's table, in percent,
+// and the share of predictions that name no choice; those count as wrong, where
+// the original draws a choice.
+func newScienceQA(s *spec, _ *Request) (family, error) {
+	topics := s.bool("topics", false)
+	f := &groupFamily{what: "lupantech/ScienceQA-2cbf831|unparsed:wrong", empty: -1, fields: []string{"subject", "grade", "hint", "image", "topic"}}
+	f.open = func(c *corpus) ([]string, func(int) (float64, []bool)) {
+		labels := []string{"scienceqa"}
+		for _, column := range scienceqa.Columns[1:] {
+			labels = append(labels, "scienceqa-"+column)
+		}
+		seen := make(map[string]bool)
+		if topics {
+			for i := range c.n() {
+				if t := c.attribute(i, "topic"); t != "" {
+					seen[t] = true
+				}
+			}
+		}
+		names := sortedKeys(seen)
+		for _, t := range names {
+			labels = append(labels, "scienceqa-"+t)
+		}
+		return labels, func(i int) (float64, []bool) {
+			q := scienceqa.Question{Subject: c.attribute(i, "subject"), Grade: c.attribute(i, "grade"), Hint: c.attribute(i, "hint"), Image: c.attribute(i, "image")}
+			in := q.In()
+			if c.Attributes == nil {
+				clear(in[1:]) // nothing is known about the questions
+			}
+			for _, t := range names {
+				in = append(in, t == c.attribute(i, "topic"))
+			}
+			if choice, ok := scienceqa.Choice(c.Predictions[i]); ok {
+				for _, r := range c.References[i] {
+					if want, ok := scienceqa.Choice(r); ok && want == choice {
+						return 1, in
+					}
+				}
+			}
+			return 0, in
+		}
+	}
+	return f, nil
+}
+
+// newRationale scores ScienceQA's explanations against lecture and solution.
+func newRationale(s *spec, _ *Request) (family, error) { return &rationaleFamily{}, nil }
+
+// A rationaleFamily's row holds BLEU-1, BLEU-4 and a 1, and ROUGE-L and a 1 if
+// neither text is empty: the original leaves the others out of its mean.
+type rationaleFamily struct{}
+
+func (f *rationaleFamily) names() []string {
+	return []string{"rationale-bleu-1", "rationale-bleu-4", "rationale-rouge-l"}
+}
+func (f *rationaleFamily) variant() string {
+	return "lupantech/ScienceQA-2cbf831|nltk 3.10.4, rouge 1.0.1"
+}
+func (f *rationaleFamily) width() int                       { return 5 }
+func (f *rationaleFamily) attributes() []string             { return []string{"lecture", "solution"} }
+func (f *rationaleFamily) one(_ int, row, values []float64) { f.total(row, values) }
+
+func (f *rationaleFamily) total(sum, values []float64) {
+	values[0], values[1], values[2] = sum[0]/sum[2], sum[1]/sum[2], 0
+	if sum[4] > 0 {
+		values[2] = sum[3] / sum[4]
+	}
+}
+
+func (f *rationaleFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
+	for i := range c.n() {
+		if c.attribute(i, "solution") == "" && c.attribute(i, "lecture") == "" {
+			return nil, fmt.Errorf("metric scienceqa-rationale: the reference of %s has neither lecture nor solution", c.IDs[i])
+		}
+	}
+	one, four := nltkbleu.Options{Weights: []float64{1}}, nltkbleu.Options{Weights: nltkbleu.Uniform(4)}
+	return func() scorer {
+		counter := nltkbleu.NewCounter(4)
+		var rouge pltrdy.Scorer
+		return func(i int, row []float64) {
+			hyp, ref := scienceqa.Explanation(c.Predictions[i]), c.attribute(i, "lecture")+" "+c.attribute(i, "solution")
+			var words ngram.Words
+			number := func(s string) []uint32 {
+				var ids []uint32
+				for _, w := range scienceqa.Tokens(s) {
+					ids = append(ids, words.Number(w))
+				}
+				return ids
+			}
+			st := counter.Count(number(hyp), [][]uint32{number(ref)})
+			num, den := make([]float64, 4), make([]float64, 4)
+			for k := range num {
+				num[k], den[k] = float64(st.Num[k]), float64(st.Den[k])
+			}
+			row[2] = 1
+			row[0], _ = one.Score(float64(st.Hyp), float64(st.Ref), num[:1], den[:1], st.Last)
+			row[1], _ = four.Score(float64(st.Hyp), float64(st.Ref), num, den, st.Last)
+			h, errH := rouge.Cut(pytext.Strip(hyp))
+			r, errR := rouge.Cut(pytext.Strip(ref))
+			if errH == nil && errR == nil {
+				row[3], row[4] = rouge.L(r, h).F, 1 // the original has them the other way round
+			}
+		}
+	}, nil
+}
