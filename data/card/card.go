@@ -7,13 +7,15 @@ import "slices"
 
 // A Card describes one corpus as it is published. Cards are read only.
 type Card struct {
-	Name     string // as ingest takes it, such as "coco/karpathy"
+	Name     string   // as ingest takes it, such as "coco/karpathy"
+	Also     []string // other names that ingest takes for files of its layout
 	Title    string
 	Home     string // where it is to be had
 	Licence  string // of what
 	Citation string
 	Files    []File
 	Counts   []Count
+	Traps    string // what is known to go wrong with the files, and is dealt with
 	Sample   string // the miniature that data sample makes with the same files, "" if none
 }
 
@@ -49,7 +51,9 @@ var cocoImages = []File{
 }
 
 // cards are in the order in which lists show them.
-var cards = []Card{
+var cards = slices.Concat(captionCards, visionCards, instructCards, chineseCards)
+
+var captionCards = []Card{
 	{
 		Name: "coco/karpathy", Title: "COCO captions in Karpathy's splits", Home: "https://cs.stanford.edu/people/karpathy/deepimagesent/",
 		Licence:  cocoLicence,
@@ -108,7 +112,7 @@ func All() []Card { return slices.Clone(cards) }
 
 // Find returns the card of a corpus.
 func Find(name string) (Card, bool) {
-	i := slices.IndexFunc(cards, func(c Card) bool { return c.Name == name })
+	i := slices.IndexFunc(cards, func(c Card) bool { return c.Name == name || slices.Contains(c.Also, name) })
 	if i < 0 {
 		return Card{}, false
 	}

@@ -2,6 +2,7 @@ package card
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"path"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func TestCards(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range All() {
-		if seen[c.Name] || c.Title == "" || c.Home == "" || c.Licence == "" || c.Citation == "" || len(c.Files) == 0 || len(c.Counts) == 0 {
+		if seen[c.Name] || c.Title == "" || c.Home == "" || c.Licence == "" || c.Citation == "" || len(c.Files) == 0 {
 			t.Errorf("card of %s is there twice or not whole", c.Name)
 		}
 		seen[c.Name] = true
@@ -75,5 +76,65 @@ func TestKarpathyCounts(t *testing.T) {
 	o, _ := Find("coco/captions")
 	if o.Counts[0].Rows != want["train"] || o.Counts[1].Rows != want["restval"]+want["validation"]+want["test"] {
 		t.Errorf("official counts %v", o.Counts)
+	}
+}
+
+// countsOf are the published counts of the goldens whose names differ from the
+// cards'.
+var countsOf = map[string]string{
+	"vqav2 train": "vqav2 train2014", "vqav2 validation": "vqav2 val2014", "okvqa train": "okvqa train2014", "okvqa validation": "okvqa val2014",
+	"gqa/balanced train": "gqa train", "gqa/balanced validation": "gqa val", "gqa/balanced testdev": "gqa testdev",
+	"snli-ve validation": "snli-ve dev", "scienceqa validation": "scienceqa val", "adgen validation": "adgen dev",
+	"kdconv pairs, dev": "kdconv dev", "kdconv pairs, test": "kdconv test", "nlpcc2018 lines of data.train": "nlpcc2018/train train",
+	"lot/outgen validation": "lot/outgen val",
+}
+
+func TestPublishedCounts(t *testing.T) {
+	var g struct {
+		Counts []struct {
+			Corpus, Split string
+			Rows          int64
+		}
+	}
+	b, err := os.ReadFile(shared.Dir(t, "goldens", "corpora", "counts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &g); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, c := range g.Counts {
+		name := c.Corpus + " " + c.Split
+		if other := countsOf[name]; other != "" {
+			name = other
+		}
+		corpus, split, _ := strings.Cut(name, " ")
+		card, _ := Find(corpus)
+		for _, have := range card.Counts {
+			if have.Split != split || card.Name == "coco/karpathy" {
+				continue
+			}
+			if n++; have.Rows != c.Rows {
+				t.Errorf("%s: %d rows, want %d", name, have.Rows, c.Rows)
+			}
+		}
+	}
+	if n < 28 {
+		t.Errorf("%d counts compared", n)
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/corpora.md")
+
+func TestDocs(t *testing.T) {
+	const file = "../../docs/corpora.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(Markdown()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != Markdown() {
+		t.Errorf("%s is not what the cards say (%v); go test ./data/card -update writes it", file, err)
 	}
 }

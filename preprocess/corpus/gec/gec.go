@@ -26,6 +26,7 @@ type SourceFields struct {
 // one, or with one that says that nothing needs to be changed, is its own.
 var Train = &records.Records[SourceFields, corpus.None]{
 	Corpus: "nlpcc2018", Task: "nlpcc", Layout: records.Lines{}, KeyField: "id",
+	SplitOf: func(*corpus.Source) string { return "train" },
 	Rows: func(el *records.Element, row func([]byte)) {
 		id, _, ok := bytes.Cut(el.Bytes, []byte{'\t'})
 		if !ok {
@@ -79,7 +80,7 @@ func trainLine(el *records.Element, out *records.Out[SourceFields, corpus.None])
 
 // Sentences reads sentences to be corrected, a line each.
 var Sentences = &records.Records[SourceFields, corpus.None]{
-	Corpus: "nlpcc2018", Task: "nlpcc", Layout: records.Lines{},
+	Corpus: "nlpcc2018", Task: "nlpcc", Layout: records.Lines{}, SplitOf: test,
 	Decoder: func(*corpus.Source) func(*records.Element, *records.Out[SourceFields, corpus.None]) {
 		return func(el *records.Element, out *records.Out[SourceFields, corpus.None]) {
 			if f, ok := source(el, out); ok {
@@ -88,6 +89,9 @@ var Sentences = &records.Records[SourceFields, corpus.None]{
 		}
 	},
 }
+
+// test is the split of source.txt.
+func test(*corpus.Source) string { return "test" }
 
 // source returns the fields of a line, if it is UTF-8.
 func source[M any](el *records.Element, out *records.Out[SourceFields, M]) (SourceFields, bool) {
@@ -107,7 +111,7 @@ type GoldMeta struct {
 // Gold reads the test set of NLPCC-2018: sentences, a line each, to which the
 // blocks of an M2 file are joined in their order.
 var Gold = &records.Records[SourceFields, GoldMeta]{
-	Corpus: "nlpcc2018", Task: "nlpcc", Layout: records.Lines{},
+	Corpus: "nlpcc2018", Task: "nlpcc", Layout: records.Lines{}, SplitOf: test,
 	Joins: func(src *corpus.Source) (int64, error) {
 		blocks, err := goldBlocks(src.Joined[0])
 		return int64(len(blocks)), err
