@@ -50,6 +50,19 @@ func TestGoldens(t *testing.T) {
 }
 
 func TestTraps(t *testing.T) {
+	n := corpustest.Traps(t, "testdata", func(c corpustest.Trap) corpustest.Reader {
+		task, ok := strings.CutPrefix(c.ReadAs, "glue/")
+		if !ok {
+			return nil
+		}
+		return readerOf(strings.TrimSuffix(task, "-train"))
+	})
+	if n != 34 {
+		t.Errorf("%d traps, want 34", n)
+	}
+}
+
+func TestSharedTraps(t *testing.T) {
 	n := corpustest.SharedTraps(t, func(c corpustest.Trap) corpustest.Reader {
 		task, ok := strings.CutPrefix(c.ReadAs, "glue/")
 		if !ok {

@@ -22,6 +22,18 @@ func TestGoldens(t *testing.T) {
 }
 
 func TestTraps(t *testing.T) {
+	n := corpustest.Traps(t, "testdata", func(c corpustest.Trap) corpustest.Reader {
+		if c.ReadAs == "paws" {
+			return corpustest.With(PAWS())
+		}
+		return nil
+	})
+	if n != 1 {
+		t.Errorf("%d traps, want 1", n)
+	}
+}
+
+func TestSharedTraps(t *testing.T) {
 	n := corpustest.SharedTraps(t, func(c corpustest.Trap) corpustest.Reader {
 		if c.ReadAs == "paws" {
 			return corpustest.With(PAWS())

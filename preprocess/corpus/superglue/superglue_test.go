@@ -49,6 +49,15 @@ func TestGoldens(t *testing.T) {
 }
 
 func TestTraps(t *testing.T) {
+	n := corpustest.Traps(t, "testdata", func(c corpustest.Trap) corpustest.Reader {
+		return readerOf(strings.TrimPrefix(c.ReadAs, "jsonl/"))
+	})
+	if n != 2 {
+		t.Errorf("%d traps, want 2", n)
+	}
+}
+
+func TestSharedTraps(t *testing.T) {
 	n := corpustest.SharedTraps(t, func(c corpustest.Trap) corpustest.Reader {
 		return readerOf(strings.TrimPrefix(c.ReadAs, "jsonl/"))
 	})
