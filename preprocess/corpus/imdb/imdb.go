@@ -185,3 +185,6 @@ func read(src *corpus.Source, name string) (_ []byte, err error) {
 	}
 	return b, nil
 }
+
+// A Row is a review.
+type Row = example.Row[Fields, Meta]
