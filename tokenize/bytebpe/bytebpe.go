@@ -45,6 +45,13 @@ type Model struct {
 	last    [256]int32 // ids of single bytes that end a word
 	pairs   pairs
 	words   *memo.Table
+	names   []name
+}
+
+// A name is a special token that CLIP's pattern takes for a word.
+type name struct {
+	text string
+	id   int32
 }
 
 var _ model.Tokenizer = (*Model)(nil)
@@ -105,6 +112,20 @@ func NewCLIP(merges [][2]string, p Pattern, specials ...string) (*Model, error) 
 		vocab = append(vocab, x[0]+x[1])
 	}
 	return New(append(vocab, specials...), merges, p)
+}
+
+// Name makes the pattern find the names of special tokens, in capitals too, where
+// a word may begin. As they are, they get their ids. To be called before the
+// first use, and only of CLIP's patterns.
+func (m *Model) Name(tokens ...string) error {
+	for _, t := range tokens {
+		id := m.find(t)
+		if id < 0 || t[0] != '<' {
+			return fmt.Errorf("bytebpe: no special piece %q", t)
+		}
+		m.names = append(m.names, name{t, id})
+	}
+	return nil
 }
 
 func (m *Model) suffixed() bool { return m.pattern == CLIP || m.pattern == CLIPFast }

@@ -4,7 +4,6 @@ import (
 	"unicode/utf8"
 
 	"espalier/tokenize/chars"
-	"espalier/tokenize/memo"
 	"espalier/tokenize/model"
 )
 
@@ -18,33 +17,52 @@ func (m *Model) splitter() splitter {
 	return splitter{m.table, m.pattern == GPT2Python || m.pattern == CLIP}
 }
 
+// next returns the word at or, if white space goes, behind text[i], and its id if
+// it is a special token's name, else -1. An empty word is the text's end.
+func (m *Model) next(s *splitter, text string, i int) (from, to int, id int32) {
+	if !m.suffixed() {
+		return i, s.gpt2(text, i), -1
+	}
+	for {
+		if i == len(text) {
+			return i, i, -1
+		}
+		class, size := s.at(text, i)
+		if class != chars.White {
+			break
+		}
+		i += size
+	}
+	if text[i] == '<' && m.names != nil {
+		if n, id := named(m.names, text, i); n > 0 {
+			return i, i + n, id
+		}
+	}
+	return i, s.clip(text, i), -1
+}
+
 // Append appends the ids of a text.
 func (e *encoder) Append(ids []int32, text string) []int32 {
 	m := e.m
 	s := m.splitter()
-	clip := m.suffixed()
-	for i := 0; i < len(text); {
-		var j int
-		if clip {
-			if class, size := s.at(text, i); class == chars.White {
-				i += size
-				continue
-			}
-			j = s.clip(text, i)
-		} else {
-			j = s.gpt2(text, i)
+	for at := 0; at < len(text); {
+		i, j, id := m.next(&s, text, at)
+		at = j
+		if i == j {
+			break
+		}
+		if id >= 0 {
+			ids = append(ids, id)
+			continue
 		}
 		ref, hash := m.words.Find(text, i, j)
 		if ref != 0 {
 			ids = m.words.Append(ids, ref)
-		} else {
-			from := len(ids)
-			ids = e.word(m, ids, text, i, j)
-			if j-i <= memo.MaxKey {
-				m.words.Add(text, i, j, hash, ids[from:], 0)
-			}
+			continue
 		}
-		i = j
+		from := len(ids)
+		ids = e.word(m, ids, text, i, j)
+		m.words.Add(text, i, j, hash, ids[from:], 0)
 	}
 	return ids
 }
@@ -54,27 +72,24 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 func (e *encoder) AppendTokens(tokens []model.Token, text string) []model.Token {
 	m := e.m
 	s := m.splitter()
-	for i := 0; i < len(text); {
-		var j int
-		if m.suffixed() {
-			if class, size := s.at(text, i); class == chars.White {
-				i += size
-				continue
-			}
-			j = s.clip(text, i)
-		} else {
-			j = s.gpt2(text, i)
+	for at := 0; at < len(text); {
+		i, j, id := m.next(&s, text, at)
+		at = j
+		if i == j {
+			break
+		}
+		if id >= 0 {
+			tokens = append(tokens, model.Token{ID: id, Start: int32(i), End: int32(j), Piece: m.vocab[id]})
+			continue
 		}
 		e.ids = e.word(m, e.ids[:0], text, i, j)
-		at := i
 		for _, id := range e.ids {
-			end := min(at+len(m.bytes[id]), j) // without the suffix
+			end := min(i+len(m.bytes[id]), j) // without the suffix
 			tokens = append(tokens, model.Token{
-				ID: id, Start: int32(whole(text, at, -1)), End: int32(whole(text, end, 1)), Piece: m.vocab[id],
+				ID: id, Start: int32(whole(text, i, -1)), End: int32(whole(text, end, 1)), Piece: m.vocab[id],
 			})
-			at = end
+			i = end
 		}
-		i = j
 	}
 	return tokens
 }

@@ -1,6 +1,7 @@
 package bytebpe
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"espalier/tokenize/chars"
@@ -141,13 +142,48 @@ func anyCase(text string, i int) int {
 	return 0
 }
 
+// named returns the length of a special token's name at text[i], in any case
+// and with U+017F for an s, and its id if it is as it should be, -1 otherwise.
+func named(names []name, text string, i int) (int, int32) {
+	for _, x := range names {
+		at := i
+		for k := 0; k < len(x.text); k++ {
+			c := x.text[k]
+			switch {
+			case at < len(text) && (text[at] == c || 'a' <= c && c <= 'z' && text[at] == c-'a'+'A'):
+				at++
+				continue
+			case c == 's' && strings.HasPrefix(text[at:], "\u017f"):
+				at += len("\u017f")
+				continue
+			}
+			at = len(text) + 1
+			break
+		}
+		if at > len(text) {
+			continue
+		}
+		if text[i:at] == x.text {
+			return at - i, x.id
+		}
+		return at - i, -1
+	}
+	return 0, -1
+}
+
 // clip returns the end of the word that begins at text[i], which is no white
 // space:
 //
-//	's|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+    without regard to case
+//	's|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+
+//
+// Python takes contractions in capitals too.
 func (s *splitter) clip(text string, i int) int {
 	if text[i] == '\'' {
-		if n := anyCase(text, i); n > 0 {
+		n := contraction(text, i)
+		if s.python {
+			n = anyCase(text, i)
+		}
+		if n > 0 {
 			return i + n
 		}
 	}

@@ -167,3 +167,24 @@ func TestLoadOnce(t *testing.T) {
 		t.Errorf("properties of -1: %x", p)
 	}
 }
+
+// TestLower has what str.lower of Python 3.11 gives.
+func TestLower(t *testing.T) {
+	for _, x := range [][2]string{
+		{"ΟΔΥΣΣΕΥΣ", "οδυσσευς"},
+		{"Σ", "σ"},
+		{"ΑΣ. ΣΑΣ", "ας. σας"},
+		{"ΑΣ\u0301", "ας\u0301"},
+		{"ΑΣ\u00adΑ", "ασ\u00adα"},
+		{"İI", "i\u0307i"},
+		{"A1Σ", "a1σ"},
+		{"É\u1c89", "é\u1c89"}, // younger than Unicode 14
+	} {
+		if got := string(Load().AppendLower(nil, x[0])); got != x[1] {
+			t.Errorf("%+q: %+q, want %+q", x[0], got, x[1])
+		}
+	}
+	if got := string(Load().AppendLowerFast(nil, "ΑΣ İ\u1c89")); got != "ασ i\u0307\u1c8a" {
+		t.Errorf("fast: %+q", got)
+	}
+}

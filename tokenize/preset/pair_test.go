@@ -108,6 +108,7 @@ func TestDecode(t *testing.T) {
 		"t5":      {"slow": t5Class(t, Options{}), "slow_new": t5Class(t, Options{NoLegacy: true}), "fast": t5Class(t, Options{Kind: Fast}), "v5": t5Class(t, Options{Kind: V5})},
 		"llama":   {"slow": llamaClass(t, Options{}), "slow_new": llamaClass(t, Options{NoLegacy: true}), "fast": llamaClass(t, Options{Kind: Fast}), "fast_new": llamaClass(t, Options{Kind: Fast, NoLegacy: true}), "v5": llamaClass(t, Options{Kind: V5, NoLegacy: true})},
 		"gpt2":    {"fast": gpt2},
+		"clip":    {"slow": clipClass(t, CLIPOptions{Style: CLIPSlow}), "fast": clipClass(t, CLIPOptions{Style: CLIPFast}), "v5": clipClass(t, CLIPOptions{Style: CLIPV5})},
 		"roberta": {"fast": roberta(ByteOptions{}), "slow": roberta(ByteOptions{Gentle: true}), "v5": roberta(ByteOptions{V5: true})},
 	}
 	for name := range bertFiles {
