@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -45,8 +46,12 @@ func Check(ctx context.Context, corpus, raw string) ([]Finding, error) {
 		return nil, err
 	}
 	var out []Finding
+	members, err := preprocess.Members(ctx, rawFiles(raw, names))
+	if err != nil && ctx.Err() != nil {
+		return nil, err // else the count of rows says what is wrong
+	}
 	for _, f := range c.Files {
-		finding, err := checkFile(raw, names, f)
+		finding, err := checkFile(raw, slices.Concat(names, members), f)
 		if err != nil {
 			return nil, err
 		}
@@ -95,15 +100,15 @@ func checkFile(root string, names []string, f card.File) (Finding, error) {
 		gone = Absent
 	}
 	if folder, ok := strings.CutSuffix(f.Pattern, "/"); ok {
-		n := int64(0)
+		n, unit := int64(0), cmp.Or(f.Unit, "images")
 		for _, name := range names {
-			if dir := path.Dir(name); (dir == folder || strings.HasSuffix(dir, "/"+folder)) && isImage(name) {
+			if dir := path.Dir(name); (dir == folder || strings.HasSuffix(dir, "/"+folder)) && (f.Unit != "" || isImage(name)) {
 				n++
 			}
 		}
-		out.Found = fmt.Sprintf("%d images", n)
+		out.Found = fmt.Sprintf("%d %s", n, unit)
 		if f.Images > 0 {
-			out.Expected = fmt.Sprintf("%d images", f.Images)
+			out.Expected = fmt.Sprintf("%d %s", f.Images, unit)
 		}
 		switch {
 		case n == 0:
@@ -115,22 +120,45 @@ func checkFile(root string, names []string, f card.File) (Finding, error) {
 		}
 		return out, nil
 	}
+	found := ""
 	for _, name := range names {
 		base, want := path.Base(strings.TrimSuffix(name, ".gz")), path.Base(f.Pattern)
-		if ok, err := path.Match(want, base); err != nil {
-			return out, fmt.Errorf("card: %w", err)
-		} else if !ok {
-			continue
-		}
-		info, err := os.Stat(below(root, name))
+		ok, err := path.Match(want, base)
 		if err != nil {
-			return out, err
+			return out, fmt.Errorf("card: %w", err)
 		}
-		out.What, out.Found = name, fmt.Sprintf("%d bytes", info.Size())
+		if exact := strings.HasSuffix("/"+strings.TrimSuffix(name, ".gz"), "/"+f.Pattern); exact || ok && found == "" {
+			if found = name; exact { // rather than a file of that name in another folder
+				break
+			}
+		}
+	}
+	if found == "" {
+		out.State = gone
 		return out, nil
 	}
-	out.State = gone
+	out.What = found
+	info, err := os.Stat(below(root, found))
+	switch {
+	case err == nil:
+		out.Found = fmt.Sprintf("%d bytes", info.Size())
+	case isMember(root, found):
+		out.Found = "in an archive"
+	default:
+		return out, err
+	}
 	return out, nil
+}
+
+// isMember reports whether a name is that of a member of an archive: if a file
+// stands where a folder would.
+func isMember(root, name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := os.Stat(below(root, dir)); err == nil {
+			return info.Mode().IsRegular()
+		}
+	}
+	return false
 }
 
 func isImage(name string) bool {
@@ -141,13 +169,16 @@ func isImage(name string) bool {
 	return false
 }
 
-// countRows reads the corpus's files and compares the splits with the card.
-func countRows(ctx context.Context, c card.Card, root string, names []string) ([]Finding, error) {
-	var files []preprocess.RawFile
+func rawFiles(root string, names []string) (files []preprocess.RawFile) {
 	for _, name := range names {
 		files = append(files, preprocess.RawFile{Name: name, Path: below(root, name)})
 	}
-	got, err := preprocess.CountRows(ctx, c.Name, files)
+	return files
+}
+
+// countRows reads the corpus's files and compares the splits with the card.
+func countRows(ctx context.Context, c card.Card, root string, names []string) ([]Finding, error) {
+	got, err := preprocess.CountRows(ctx, c.Name, rawFiles(root, names))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -65,6 +65,26 @@ func CountRows(ctx context.Context, name string, files []RawFile) (*Counts, erro
 	return c, nil
 }
 
+// Members returns the names of the files in archives among others, such as
+// "QNLI.zip/QNLI/train.tsv".
+func Members(ctx context.Context, files []RawFile) ([]string, error) {
+	var out []string
+	for _, f := range files {
+		if !isArchive(f.Name) {
+			continue
+		}
+		w := &raws{entries: []store.FileEntry{{Name: f.Name}}, open: func(string) (handle, error) { return openFile(f.Path) }}
+		list, err := w.members(ctx, w.entries[0], "")
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			out = append(out, m.Name)
+		}
+	}
+	return out, nil
+}
+
 // An osFile is a file on disk.
 type osFile struct {
 	*os.File

@@ -32,7 +32,7 @@ var englishReaders = []*reader{
 	task("QNLI", of("glue/qnli", glueFiles, glue.QNLI())),
 	task("RTE", of("glue/rte", glueFiles, glue.RTE())),
 	task("WNLI", of("glue/wnli", glueFiles, glue.WNLI())),
-	task("AX", of("glue/ax", `^(ax|diagnostic|test(-\d+-of-\d+)?)\.(tsv|jsonl|parquet)(\.gz)?$`, glue.AX())),
+	task("AX", of("glue/ax", `^((ax|diagnostic)\.(tsv|jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet)$`, glue.AX())),
 
 	plain("BoolQ", of("superglue/boolq", sgFiles, superglue.BoolQ())),
 	plain("BoolQ", of("superglue/boolq-numbered", sgFiles, superglue.BoolQNumbered())),
@@ -43,8 +43,8 @@ var englishReaders = []*reader{
 	plain("RTE", of("superglue/rte", sgFiles, superglue.RTE())),
 	plain("WiC", of("superglue/wic", sgFiles, superglue.WiC())),
 	plain("WSC", of("superglue/wsc", sgFiles, superglue.WSC())),
-	plain("AX-b axb", of("superglue/axb", `^(AX-b|test(-\d+-of-\d+)?)\.(jsonl|parquet)(\.gz)?$`, superglue.AXb())),
-	plain("AX-g axg", of("superglue/axg", `^(AX-g|test(-\d+-of-\d+)?)\.(jsonl|parquet)(\.gz)?$`, superglue.AXg())),
+	plain("AX-b axb", of("superglue/axb", `^(AX-b\.(jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet)$`, superglue.AXb())),
+	plain("AX-g axg", of("superglue/axg", `^(AX-g\.(jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet)$`, superglue.AXg())),
 
 	plain("boolq", of("boolq", `^(train|dev)\.jsonl(\.gz)?$`, boolq.BoolQ())),
 	imdbReader(),

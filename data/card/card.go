@@ -24,7 +24,8 @@ type File struct {
 	Pattern  string // of its name below the corpus's folder, as path.Match takes it; a folder ends in "/"
 	What     string
 	Optional bool   // ingest does without it
-	Images   int64  // number of images of a folder, 0 if not known
+	Images   int64  // number of images of a folder, or of its unit, 0 if not known
+	Unit     string // what a folder has if not images, such as "reviews"
 	SHA256   string // if one was published
 }
 
@@ -51,7 +52,7 @@ var cocoImages = []File{
 }
 
 // cards are in the order in which lists show them.
-var cards = slices.Concat(captionCards, visionCards, instructCards, chineseCards)
+var cards = slices.Concat(captionCards, visionCards, instructCards, chineseCards, glueCards, superglueCards, englishCards)
 
 var captionCards = []Card{
 	{
