@@ -33,7 +33,7 @@ var ingestVerb = verb{
 		raw := f.String("raw", "", "raw `FILE`, or the folder of the corpus with its published names")
 		notes := f.String("annotations", "", "`FILE` joined to the raw file, such as the annotations of VQA's questions")
 		devIDs := f.String("dev-ids", "", "`FILE` with the pairs of MRPC that are validation")
-		f.StringVar(&g.Encoding, "encoding", "", "`E` of the text, if not the corpus's own: utf-8, latin-1, windows-1252, gb18030")
+		f.StringVar(&g.Encoding, "encoding", "", "not the corpus's own `E`: utf-8, latin-1, windows-1252, gb18030")
 		f.StringVar(&g.Member, "member", "", "`PATH` in the archive (default: the published names)")
 		f.StringVar(&g.Split, "split", "", "the rows' split where the files do not say, or the one wanted: `S`")
 		d.add(f)
