@@ -6,6 +6,8 @@ package trec
 import (
 	"bytes"
 	"cmp"
+	"path"
+	"strings"
 	"unicode/utf8"
 
 	"espalier/preprocess/corpus"
@@ -32,7 +34,7 @@ var coarse = []string{"DESC", "ENTY", "ABBR", "HUM", "NUM", "LOC"}
 // encoding is declared; the byte F0, which stands in one of them, is a blank.
 func TREC() corpus.Format[Fields, Meta] {
 	labels := table.Classes("description", "entity", "abbreviation", "human", "numeric", "location")
-	return corpus.Standard[Fields, Meta](&records.Records[Fields, Meta]{
+	f := &records.Records[Fields, Meta]{
 		Corpus: "trec", Task: "trec", Layout: records.Lines{Skip: empty},
 		Decoder: func(src *corpus.Source) func(el *records.Element, out *records.Out[Fields, Meta]) {
 			decoder, err := rawfile.NewDecoder(cmp.Or(src.Encoding, "latin-1"))
@@ -57,7 +59,14 @@ func TREC() corpus.Format[Fields, Meta] {
 				r.Label, r.LabelID = label.Text, label.ID
 			}
 		},
-	}, "")
+	}
+	named, test := corpus.Standard[Fields, Meta](f, ""), corpus.Standard[Fields, Meta](f, "test")
+	return corpus.Either(func(src *corpus.Source) (corpus.Format[Fields, Meta], error) {
+		if strings.HasPrefix(path.Base(src.Name), "TREC_10.") { // the published name of the test file
+			return test, nil
+		}
+		return named, nil
+	})
 }
 
 // Labelled reads a set whose labels are kept as they stand, such as the numbers
