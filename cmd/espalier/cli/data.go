@@ -32,7 +32,7 @@ var dataVerb = verb{
 		var d directFlags
 		var s data.Sample
 		raw := f.String("raw", "", "check: `DIR` of the raw files")
-		f.IntVar(&s.Images, "images", 0, "sample: images (default 2400): `N`")
+		f.IntVar(&s.Images, "images", 0, "sample: images, or rows if it has none (default by corpus): `N`")
 		f.Uint64Var(&s.Seed, "seed", 0, "sample: `SEED` (default 1)")
 		d.add(f)
 		return func(ctx context.Context, c *console, args []string) error {
@@ -120,10 +120,6 @@ func listCorpora(c *console, asJSON bool) error {
 // sampleOf is the miniature that holds the files of a corpus, "" if there is
 // none: that of coco has those of coco/karpathy and coco/captions.
 func sampleOf(name string) string {
-	for _, s := range data.Samples() {
-		if slices.Contains([]string{s, s + "/karpathy", s + "/captions"}, name) {
-			return s
-		}
-	}
-	return ""
+	c, _ := card.Find(name)
+	return c.Sample
 }
