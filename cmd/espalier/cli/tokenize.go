@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,56 +13,83 @@ import (
 
 	"espalier/evaluate/ptb"
 	"espalier/tokenize"
+	"espalier/tokenize/family"
 	"espalier/tokenize/word"
 )
-
-// maxLine bounds a line of text that is read.
-const maxLine = 64 << 20
 
 var tokenizeVerb = verb{
 	name:  "tokenize",
 	args:  "[FILE...]",
-	short: "turn captions into token ids, or into the words that metrics see",
+	short: "turn text into token ids, ids into text, or captions into the words that metrics see",
 	long: []string{
-		"Reads a caption a line (standard input without FILE), prints a JSON object for each. --model takes",
-		"the output of a tokenize/train stage. --as ptb is the caption tools' tokenizer, --as ptb-caption",
-		"drops punctuation too, as they do: for both all captions are one stream.",
+		"Reads a text a line (standard input without FILE; gzip and zstd are unpacked) and prints a JSON",
+		"object for each: ids, pieces, offsets. --model takes a vocabulary file, a folder that has one, or",
+		"the output of a tokenize/train stage. Without --as, SentencePiece's own ids; with it those of that",
+		"class, special ids included. --as ptb and ptb-caption are the caption tools' tokenizer.",
 	},
 	example: []string{
-		`echo "A man riding a wave." | espalier tokenize --as ptb-caption`,
-		"espalier tokenize --model out/vocabulary --ids-only captions.txt",
+		`echo "A man riding a wave." | espalier tokenize --model spiece.model --as t5`,
+		"espalier tokenize --model vocabulary --ids-only captions.txt",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var t tokenizeFlags
-		f.StringVar(&t.model, "model", "", "`DIR` with vocab.json and word.vocab")
-		f.StringVar(&t.as, "as", "", "`NAME` of a tokenizer that needs no files: ptb or ptb-caption")
-		f.BoolVar(&t.jsonl, "jsonl", false, `read JSON lines {"text": ...}`)
-		f.BoolVar(&t.raw, "words", false, "captions are words between blanks already: do not clean them")
-		f.BoolVar(&t.idsOnly, "ids-only", false, "print ids between blanks, a line a caption")
+		f.StringVar(&t.model, "model", "", "vocabulary `FILE` or folder")
+		f.StringVar(&t.kind, "type", "", "`TYPE` that it must be of: "+strings.Join(family.Types, ", "))
+		f.StringVar(&t.as, "as", "", "`CLASS`: "+strings.Join(family.Names(), ", ")+", ptb, ptb-caption")
+		f.StringSliceVar(&t.variants, "variant", nil, "other behaviours, comma-separated; a wrong `NAME` lists them")
+		f.BoolVar(&t.special, "add-special", false, "special ids around the text even without --as")
+		f.BoolVar(&t.pair, "pair", false, `two texts a line, with a tab between; of --jsonl "text" and "pair"`)
+		f.IntVar(&t.maxLen, "max-len", 0, "at most `N` ids, special ones included")
+		f.StringVar(&t.truncate, "truncate", "longest-first", "`WHAT` is cut: longest-first, only-first, only-second")
+		f.IntVar(&t.pad, "pad", 0, "at least `N` ids, padded")
+		f.BoolVar(&t.jsonl, "jsonl", false, `read JSON lines {"text": ...}; with --decode {"ids": [...]}`)
+		f.BoolVar(&t.idsOnly, "ids-only", false, "print ids between blanks, a line a text")
+		f.StringVar(&t.offsets, "offsets", "bytes", "`UNIT` of offsets: bytes, or chars (code points)")
 		f.BoolVar(&t.decode, "decode", false, "read ids between blanks and print the text they stand for")
+		f.BoolVar(&t.skip, "skip-special", false, "with --decode: leave special ids out")
+		f.BoolVar(&t.tidy, "tidy", false, "with --decode: no blanks before punctuation, as transformers' clean-up has it")
+		f.BoolVar(&t.inspect, "inspect", false, "print what the vocabulary is")
+		f.BoolVar(&t.raw, "words", false, "captions are words between blanks already: do not clean them")
 		return t.run
 	},
 }
 
 type tokenizeFlags struct {
-	model, as                   string
-	jsonl, raw, idsOnly, decode bool
+	model, kind, as, truncate, offsets                              string
+	variants                                                        []string
+	special, pair, jsonl, idsOnly, decode, skip, tidy, inspect, raw bool
+	maxLen, pad                                                     int
 }
 
 func (t *tokenizeFlags) run(ctx context.Context, c *console, args []string) error {
-	switch {
-	case (t.model == "") == (t.as == ""):
-		return usagef("want either --model DIR or --as NAME")
-	case t.as != "" && (t.idsOnly || t.decode || t.raw):
-		return usagef("--as %s has no ids", t.as)
-	case t.decode && t.jsonl:
-		return usagef("--decode reads ids, not --jsonl")
-	}
-	if t.as != "" {
-		if err := oneOf("as", t.as, "ptb", "ptb-caption"); err != nil {
-			return err
+	if t.as == "ptb" || t.as == "ptb-caption" {
+		if t.model != "" || t.idsOnly || t.decode || t.raw || t.inspect {
+			return usagef("--as %s has neither ids nor a model", t.as)
 		}
 		return t.penn(ctx, c, args)
+	}
+	if t.inspect && t.model == "" && len(args) == 1 {
+		t.model, args = args[0], nil
+	}
+	if t.model == "" {
+		return usagef("want --model FILE, or --as ptb or ptb-caption")
+	}
+	if _, err := os.Stat(filepath.Join(t.model, "word.vocab")); err == nil {
+		return t.captions(ctx, c, args)
+	}
+	if t.inspect {
+		return t.card(c)
+	}
+	return t.encode(ctx, c, args)
+}
+
+// captions encodes with the output of a tokenize/train stage.
+func (t *tokenizeFlags) captions(ctx context.Context, c *console, args []string) error {
+	switch {
+	case t.as != "" || t.kind != "" || t.variants != nil || t.pair || t.inspect:
+		return usagef("--as, --type, --variant, --pair and --inspect need a vocabulary file of another kind than %s", t.model)
+	case t.decode && t.jsonl:
+		return usagef("--decode reads ids, not --jsonl")
 	}
 	coder, err := openCoder(t.model)
 	if err != nil {
@@ -153,51 +178,29 @@ func (t *tokenizeFlags) penn(ctx context.Context, c *console, args []string) err
 
 // each calls f with the text of every line of the files, or of standard input.
 func (t *tokenizeFlags) each(ctx context.Context, c *console, files []string, f func(text string) error) error {
-	if len(files) == 0 {
-		return t.lines(ctx, "standard input", c.in, f)
+	var out lineWriter = func(_ []byte, line string) ([]byte, error) {
+		text, err := t.text(line)
+		if err == nil {
+			err = f(text)
+		}
+		return nil, err
 	}
-	for _, name := range files {
-		file, err := os.Open(name)
-		if err != nil {
-			return usagef("%v", err)
-		}
-		err = t.lines(ctx, name, file, f)
-		if closeErr := file.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachFile(ctx, c, files, 1, func() lineWriter { return out })
 }
 
-func (t *tokenizeFlags) lines(ctx context.Context, name string, r io.Reader, f func(text string) error) error {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, maxLine)
-	for n := 1; s.Scan(); n++ {
-		text := string(bytes.TrimSuffix(s.Bytes(), []byte("\r")))
-		if t.jsonl {
-			var rec struct {
-				Text *string `json:"text"`
-			}
-			if err := json.Unmarshal(s.Bytes(), &rec); err != nil {
-				return fmt.Errorf("%s:%d: %w", name, n, err)
-			}
-			if rec.Text == nil {
-				return fmt.Errorf("%s:%d: text: missing", name, n)
-			}
-			text = *rec.Text
-		}
-		if err := f(text); err != nil {
-			return fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
+// text returns the text of a line.
+func (t *tokenizeFlags) text(line string) (string, error) {
+	if !t.jsonl {
+		return line, nil
 	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	var rec struct {
+		Text *string `json:"text"`
 	}
-	return nil
+	if err := json.Unmarshal([]byte(line), &rec); err != nil {
+		return "", err
+	}
+	if rec.Text == nil {
+		return "", errors.New("text: missing")
+	}
+	return *rec.Text, nil
 }

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxLine bounds a line of text that is read.
+const maxLine = 64 << 20
+
+// batchSize is how much text is read at a time.
+const batchSize = 256 << 10
+
+// A lineWriter appends to dst what is printed for a line.
+type lineWriter func(dst []byte, line string) ([]byte, error)
+
+// eachFile prints what becomes of every line of the files, or of standard input,
+// in their order. Each of the workers has a lineWriter of its own.
+func eachFile(ctx context.Context, c *console, files []string, workers int, fresh func() lineWriter) error {
+	writers := make([]lineWriter, max(1, workers))
+	for i := range writers {
+		writers[i] = fresh()
+	}
+	if len(files) == 0 {
+		return eachLine(ctx, "standard input", c.in, c.out, writers)
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return usagef("%v", err)
+		}
+		err = eachLine(ctx, name, file, c.out, writers)
+		if closeErr := file.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpack returns the content of a gzip or zstd stream, or of a plain one.
+func unpack(r io.Reader) (io.Reader, func(), error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	head, err := in.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
+		z, err := gzip.NewReader(in)
+		return z, func() {}, err
+	case bytes.Equal(head, []byte{0x28, 0xB5, 0x2F, 0xFD}):
+		z, err := zstd.NewReader(in, zstd.WithDecoderMaxMemory(1<<30))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return in, func() {}, nil
+}
+
+// A batch is some lines on their way.
+type batch struct {
+	first int // number of the first line, from 1
+	text  string
+	out   []byte
+	err   error
+	ready chan struct{}
+}
+
+// run makes the output of a batch.
+func (b *batch) run(name string, w lineWriter) {
+	text := b.text
+	for n := b.first; text != ""; n++ {
+		line := text
+		if k := strings.IndexByte(text, '\n'); k >= 0 {
+			line, text = text[:k], text[k+1:]
+		} else {
+			text = ""
+		}
+		if b.out, b.err = w(b.out, strings.TrimSuffix(line, "\r")); b.err != nil {
+			b.err = fmt.Errorf("%s:%d: %w", name, n, b.err)
+			return
+		}
+	}
+}
+
+// eachLine prints what becomes of every line.
+func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writers []lineWriter) error {
+	r, done, err := unpack(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer done()
+	if len(writers) == 1 {
+		var buf []byte
+		return batches(ctx, name, r, func(b *batch) error {
+			b.out = buf[:0]
+			b.run(name, writers[0])
+			buf = b.out
+			if _, err := out.Write(b.out); err != nil {
+				return err
+			}
+			return b.err
+		})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	work, order := make(chan *batch), make(chan *batch, 2*len(writers))
+	var failed error
+	stopped := make(chan struct{})
+	for _, w := range writers {
+		go func() {
+			for b := range work {
+				b.run(name, w)
+				close(b.ready)
+			}
+			stopped <- struct{}{}
+		}()
+	}
+	go func() {
+		defer close(order)
+		defer close(work)
+		failed = batches(ctx, name, r, func(b *batch) error {
+			b.ready = make(chan struct{})
+			select {
+			case order <- b:
+				work <- b
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	for b := range order {
+		<-b.ready
+		if err == nil {
+			if _, err = out.Write(b.out); err == nil {
+				err = b.err
+			}
+			if err != nil {
+				cancel()
+			}
+		}
+	}
+	for range writers {
+		<-stopped
+	}
+	cancel()
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// batches cuts what is read into batches of whole lines.
+func batches(ctx context.Context, name string, r io.Reader, f func(*batch) error) error {
+	buf := make([]byte, 0, batchSize)
+	for n := 1; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(buf) == cap(buf) {
+			if len(buf) >= maxLine {
+				return fmt.Errorf("%s:%d: longer than %d bytes", name, n, maxLine)
+			}
+			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+		}
+		got, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+got]
+		end := bytes.LastIndexByte(buf, '\n') + 1
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(buf) == 0 {
+				return nil
+			}
+			return f(&batch{first: n, text: string(buf)})
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case end == 0:
+			continue
+		}
+		b := &batch{first: n, text: string(buf[:end])}
+		n += strings.Count(b.text, "\n")
+		if err := f(b); err != nil {
+			return err
+		}
+		buf = append(buf[:0], buf[end:]...)
+	}
+}

@@ -1,0 +1,249 @@
+package family
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"espalier/tokenize/bpe"
+	"espalier/tokenize/bytebpe"
+	"espalier/tokenize/model"
+	"espalier/tokenize/preset"
+	"espalier/tokenize/spm"
+	"espalier/tokenize/unigram"
+	"espalier/tokenize/wordpiece"
+)
+
+// A class is a public class that vocabularies of one type can be opened as.
+type class struct {
+	types    string
+	variants []string
+}
+
+var classes = map[string]class{
+	"t5":           {Unigram, []string{"since-0.2.2", "slow", "fast", "v5", "legacy-off"}},
+	"llama":        {BPE, []string{"slow", "fast", "v5", "legacy", "legacy-off"}},
+	"bert-uncased": {WordPiece, []string{"fast", "slow", "v5", "keep-accents", "no-cjk"}},
+	"bert-cased":   {WordPiece, []string{"fast", "slow", "v5", "strip-accents", "no-cjk"}},
+	"gpt2":         {ByteBPE, []string{"fast", "slow", "v5", "prefix"}},
+	"roberta":      {ByteBPE, []string{"fast", "slow", "v5", "prefix"}},
+	"clip":         {CLIP, []string{"openai", "slow", "fast", "v5", "whitespace", "canonicalize"}},
+}
+
+// Names lists the classes that vocabularies can be opened as.
+func Names() []string {
+	return []string{"t5", "llama", "bert-uncased", "bert-cased", "gpt2", "roberta", "clip"}
+}
+
+// Variants lists the variants of a class; those of "" are SentencePiece's.
+func Variants(as string) []string {
+	if as == "" {
+		return []string{"since-0.2.2"}
+	}
+	return slices.Clone(classes[as].variants)
+}
+
+// Model returns the family's tokenizer of a SentencePiece vocabulary, whose ids
+// are SentencePiece's, without BOS and EOS, and of the other types the class
+// that the vocabulary suggests.
+func (s *Source) Model(variants []string) (model.Tokenizer, error) {
+	if err := known("", variants); err != nil {
+		return nil, err
+	}
+	switch s.Type {
+	case Unigram:
+		m, err := unigram.New(s.spm)
+		if err == nil {
+			m.Float32 = slices.Contains(variants, "since-0.2.2")
+		}
+		return m, err
+	case BPE:
+		return bpe.New(s.spm)
+	}
+	return s.As(s.Natural(), nil)
+}
+
+// Natural returns the class that a vocabulary is most likely meant for.
+func (s *Source) Natural() string {
+	switch s.Type {
+	case Unigram:
+		return "t5"
+	case BPE:
+		return "llama"
+	case WordPiece:
+		if s.json != nil && s.json.Lower || s.json == nil && !s.hasCapitals() {
+			return "bert-uncased"
+		}
+		return "bert-cased"
+	case CLIP:
+		return "clip"
+	}
+	if slices.Contains(s.vocab, "<|endoftext|>") {
+		return "gpt2"
+	}
+	return "roberta"
+}
+
+// hasCapitals reports whether a piece other than the special ones has a capital.
+func (s *Source) hasCapitals() bool {
+	for _, p := range s.vocab {
+		if !strings.HasPrefix(p, "[") && strings.ContainsFunc(p, func(r rune) bool { return 'A' <= r && r <= 'Z' }) && len(p) > 3 {
+			return true
+		}
+	}
+	return false
+}
+
+func known(as string, variants []string) error {
+	for _, v := range variants {
+		if !slices.Contains(Variants(as), v) {
+			what := as
+			if as == "" {
+				what = "SentencePiece itself"
+			}
+			return fmt.Errorf("variant %q: %s has %s", v, what, strings.Join(Variants(as), ", "))
+		}
+	}
+	return nil
+}
+
+// As opens a vocabulary as a public class.
+func (s *Source) As(as string, variants []string) (*preset.Class, error) {
+	c, ok := classes[as]
+	if !ok {
+		return nil, fmt.Errorf("class %q: want %s", as, strings.Join(Names(), ", "))
+	}
+	if c.types != s.Type {
+		return nil, fmt.Errorf("a vocabulary of type %s cannot be %s, which needs one of type %s", s.Type, as, c.types)
+	}
+	if err := known(as, variants); err != nil {
+		return nil, err
+	}
+	has := func(v string) bool { return slices.Contains(variants, v) }
+	kind := preset.Slow
+	switch {
+	case has("v5"):
+		kind = preset.V5
+	case has("fast"):
+		kind = preset.Fast
+	}
+	switch as {
+	case "t5":
+		m, err := unigram.New(s.spm)
+		if err != nil {
+			return nil, err
+		}
+		m.Float32 = has("since-0.2.2")
+		return preset.T5(m, preset.Options{Kind: kind, NoLegacy: has("legacy-off")})
+	case "llama":
+		m, err := bpe.New(s.spm)
+		if err != nil {
+			return nil, err
+		}
+		return preset.Llama(m, preset.Options{Kind: kind, NoLegacy: has("legacy-off") || kind == preset.V5 && !has("legacy")})
+	case "bert-uncased", "bert-cased":
+		o := wordpiece.Options{Lower: as == "bert-uncased", Slow: has("slow"), NoIdeographs: has("no-cjk")}
+		if has("keep-accents") || has("strip-accents") {
+			strip := has("strip-accents")
+			o.StripAccents = &strip
+		}
+		m, err := wordpiece.New(s.vocab, o)
+		if err != nil {
+			return nil, err
+		}
+		return preset.Bert(m)
+	case "clip":
+		return preset.CLIP(s.merges, clipOptions(has))
+	}
+	pattern := bytebpe.GPT2
+	o := preset.ByteOptions{Gentle: has("slow"), V5: has("v5")}
+	if has("slow") {
+		pattern = bytebpe.GPT2Python
+	}
+	if has("prefix") || s.json != nil && s.json.PrefixSpace {
+		o.Prefix = preset.PrefixParts
+		if has("slow") && as == "gpt2" {
+			o.Prefix = preset.PrefixAlways
+		} else if has("slow") {
+			o.Prefix = preset.PrefixText
+		}
+	}
+	m, err := bytebpe.New(s.vocab, s.merges, pattern)
+	if err != nil {
+		return nil, err
+	}
+	if as == "gpt2" {
+		return preset.GPT2(m, o)
+	}
+	return preset.Roberta(m, o)
+}
+
+func clipOptions(has func(string) bool) preset.CLIPOptions {
+	var o preset.CLIPOptions
+	switch {
+	case has("openai"):
+		o.Style = preset.OpenAI
+	case has("slow"):
+		o.Style = preset.CLIPSlow
+	case has("fast"):
+		o.Style = preset.CLIPFast
+	case has("v5"):
+		o.Style = preset.CLIPV5
+	}
+	switch {
+	case has("whitespace"):
+		o.Clean = preset.Whitespace
+	case has("canonicalize"):
+		o.Clean = preset.Canonicalize
+	}
+	return o
+}
+
+// A Card says what a vocabulary is.
+type Card struct {
+	Type       string    `json:"type"`
+	Files      []string  `json:"files"`
+	Digest     string    `json:"sha256"`
+	Size       int       `json:"size"`
+	Merges     int       `json:"merges,omitempty"`
+	Normalizer string    `json:"normalizer,omitempty"`
+	Bytes      bool      `json:"byte_fallback,omitempty"`
+	Natural    string    `json:"as"` // the class it is most likely meant for
+	Specials   []Special `json:"specials"`
+}
+
+// A Special is a piece that stands for no text, or that is always cut out.
+type Special struct {
+	ID   int32  `json:"id"`
+	Text string `json:"text"`
+	Kind string `json:"kind"` // unknown, control, user-defined or special
+}
+
+// Card describes the vocabulary.
+func (s *Source) Card() (Card, error) {
+	c := Card{Type: s.Type, Files: s.Files, Digest: s.Digest, Size: len(s.vocab), Merges: len(s.merges), Natural: s.Natural(), Specials: []Special{}}
+	if s.spm != nil {
+		c.Size = len(s.spm.Pieces)
+		c.Normalizer = s.spm.Norm.Name
+		c.Bytes = s.spm.ByteFallback
+		for id, p := range s.spm.Pieces {
+			if name := kindNames[p.Kind]; name != "" {
+				c.Specials = append(c.Specials, Special{int32(id), p.Text, name})
+			}
+		}
+		return c, nil
+	}
+	class, err := s.As(c.Natural, nil)
+	if err != nil {
+		return c, err
+	}
+	c.Size = class.Size()
+	for _, a := range class.Specials() {
+		c.Specials = append(c.Specials, Special{a.ID, a.Text, "special"})
+	}
+	slices.SortFunc(c.Specials, func(a, b Special) int { return int(a.ID - b.ID) })
+	return c, nil
+}
+
+// kindNames are the names of the kinds of SentencePiece pieces that are special.
+var kindNames = map[spm.Kind]string{spm.Unknown: "unknown", spm.Control: "control", spm.User: "user-defined"}

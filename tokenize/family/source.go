@@ -1,0 +1,214 @@
+// Package family tells what a vocabulary file is and opens it: as its family
+// alone, or as one of the public classes with their variants.
+package family
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"espalier/tokenize/spm"
+	"espalier/tokenize/vocab"
+	"espalier/tokenize/wordpiece"
+)
+
+// Types of vocabularies.
+const (
+	Unigram   = "unigram"   // a SentencePiece model
+	BPE       = "bpe"       // a SentencePiece model
+	WordPiece = "wordpiece" // vocab.txt, or a tokenizer.json
+	ByteBPE   = "bytebpe"   // vocab.json and merges.txt, encoder.json and vocab.bpe, or a tokenizer.json
+	CLIP      = "clip"      // bpe_simple_vocab_16e6.txt.gz
+)
+
+// Types lists the types of vocabularies.
+var Types = []string{Unigram, BPE, WordPiece, ByteBPE, CLIP}
+
+// maxFile bounds a vocabulary file, unpacked.
+const maxFile = 256 << 20
+
+// ErrUnknown says that a file is no vocabulary of a known type.
+var ErrUnknown = errors.New("no vocabulary of a known type")
+
+// A Source is a vocabulary that was read.
+type Source struct {
+	Type   string
+	Files  []string // the names of the files it was read from
+	Digest string   // SHA-256 of the files' contents, one behind another
+
+	spm    *spm.Model
+	json   *vocab.Tokenizer
+	vocab  []string
+	merges [][2]string
+}
+
+// pairs are the names that a vocabulary and its merges have in a folder.
+var pairs = [...][2]string{{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}}
+
+// singles are the names of files that stand for themselves.
+var singles = [...]string{"tokenizer.json", "spiece.model", "tokenizer.model", "sentencepiece.model", "vocab.txt", "bpe_simple_vocab_16e6.txt.gz"}
+
+// Read reads a vocabulary file, or one that lies in a folder under a usual name.
+// A type other than "" must be the file's.
+func Read(path, kind string) (*Source, error) {
+	s, err := read(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind != "" && s.Type != kind:
+		return nil, fmt.Errorf("%s: a vocabulary of type %s, not %s", path, s.Type, kind)
+	}
+	return s, nil
+}
+
+func read(path string) (*Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		for _, p := range pairs {
+			if exists(path, p[0]) && exists(path, p[1]) {
+				return readPair(filepath.Join(path, p[0]), filepath.Join(path, p[1]))
+			}
+		}
+		for _, name := range singles {
+			if exists(path, name) {
+				return readFile(filepath.Join(path, name))
+			}
+		}
+		return nil, fmt.Errorf("%s: %w: the folder has none of %s, nor the pairs vocab.json, merges.txt or encoder.json, vocab.bpe", path, ErrUnknown, strings.Join(singles[:], ", "))
+	}
+	for _, p := range pairs { // one of two files names both
+		dir, name := filepath.Split(path)
+		if (name == p[0] || name == p[1]) && exists(dir, p[0]) && exists(dir, p[1]) {
+			return readPair(dir+p[0], dir+p[1])
+		}
+	}
+	return readFile(path)
+}
+
+func exists(dir, name string) bool {
+	info, err := os.Stat(filepath.Join(dir, name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// load returns a file's bytes, unpacked if it is a gzip file.
+func load(path string) (raw, file []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if raw, err = bounded(f); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !bytes.HasPrefix(raw, []byte{0x1F, 0x8B}) {
+		return raw, raw, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err == nil {
+		file, err = bounded(z)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return raw, file, nil
+}
+
+func bounded(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("more than %d bytes", maxFile)
+	}
+	return b, err
+}
+
+func digest(files ...[]byte) string {
+	h := sha256.New()
+	for _, f := range files {
+		h.Write(f)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func readPair(vocabFile, mergesFile string) (*Source, error) {
+	rawVocab, v, err := load(vocabFile)
+	if err != nil {
+		return nil, err
+	}
+	rawMerges, m, err := load(mergesFile)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Type: ByteBPE, Files: []string{filepath.Base(vocabFile), filepath.Base(mergesFile)}, Digest: digest(rawVocab, rawMerges)}
+	if s.vocab, err = vocab.JSON(string(v)); err != nil {
+		return nil, fmt.Errorf("%s: %w", vocabFile, err)
+	}
+	if s.merges, err = vocab.Merges(string(m)); err != nil {
+		return nil, fmt.Errorf("%s: %w", mergesFile, err)
+	}
+	return s, nil
+}
+
+func readFile(path string) (*Source, error) {
+	raw, file, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Files: []string{filepath.Base(path)}, Digest: digest(raw)}
+	head := bytes.TrimLeft(file[:min(len(file), 64)], " \t\r\n\ufeff")
+	switch {
+	case bytes.HasPrefix(head, []byte("{")):
+		err = s.tokenizerJSON(string(file))
+	case !looksText(file):
+		if s.spm, err = spm.Parse(file); err == nil {
+			s.Type = map[int]string{spm.Unigram: Unigram, spm.BPE: BPE}[s.spm.Type]
+		}
+	case bytes.Contains(file[:min(len(file), 256)], []byte("#version:")):
+		s.Type = CLIP
+		s.merges, err = vocab.CLIP(string(file))
+	default:
+		s.Type = WordPiece
+		s.vocab, err = wordpiece.ReadVocab(bytes.NewReader(file))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// looksText reports whether a file begins as text does.
+func looksText(file []byte) bool {
+	for _, c := range file[:min(len(file), 256)] {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return false
+		}
+	}
+	return len(file) > 0
+}
+
+func (s *Source) tokenizerJSON(file string) error {
+	t, err := vocab.Parse(file)
+	if err != nil {
+		return err
+	}
+	s.json, s.vocab, s.merges = t, t.Vocab, t.Merges
+	switch {
+	case t.Model == "WordPiece" || t.Model == "" && t.Prefix == "##":
+		s.Type = WordPiece
+	case (t.Model == "BPE" || t.Model == "") && len(t.Merges) > 0 && t.ByteLevel && t.Suffix == "":
+		s.Type = ByteBPE
+	default:
+		return fmt.Errorf("%w: a tokenizer.json of model %q with pre-tokenizer and suffix that are not read", ErrUnknown, t.Model)
+	}
+	return nil
+}
