@@ -140,12 +140,12 @@ func checkFile(root string, names []string, f card.File) (Finding, error) {
 	out.What = found
 	info, err := os.Stat(below(root, found))
 	switch {
-	case err == nil:
-		out.Found = fmt.Sprintf("%d bytes", info.Size())
 	case isMember(root, found):
 		out.Found = "in an archive"
-	default:
+	case err != nil:
 		return out, err
+	default:
+		out.Found = fmt.Sprintf("%d bytes", info.Size())
 	}
 	return out, nil
 }
@@ -153,6 +153,9 @@ func checkFile(root string, names []string, f card.File) (Finding, error) {
 // isMember reports whether a name is that of a member of an archive: if a file
 // stands where a folder would.
 func isMember(root, name string) bool {
+	if info, err := os.Stat(root); err == nil && info.Mode().IsRegular() {
+		return name != filepath.Base(root)
+	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := os.Stat(below(root, dir)); err == nil {
 			return info.Mode().IsRegular()

@@ -101,3 +101,14 @@ func TestCheckOneFile(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckArchive(t *testing.T) {
+	got := strings.Join(states(t, "glue/qnli", shared.Dir(t, "goldens", "corpora", "traps", "raw", "QNLI.zip")), "\n")
+	want := strings.Join([]string{
+		"QNLI.zip/QNLI/train.tsv|in an archive||ok", "QNLI.zip/QNLI/dev.tsv|in an archive||ok", "QNLI/test.tsv|||absent",
+		"split train|2 rows|104743 rows|differs", "split validation|1 rows|5463 rows|differs", "split test|0 rows|5463 rows|differs", "dead letters|0|0|ok",
+	}, "\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

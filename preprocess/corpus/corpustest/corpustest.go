@@ -132,6 +132,17 @@ func Member(t testing.TB, src *corpus.Source, member string) (*corpus.Source, er
 	return &corpus.Source{ReaderAt: p, Size: p.Size, Name: src.Name + "/" + member}, nil
 }
 
+// SameSlices reads bytes as one slice and as many, which must give the same rows
+// and dead letters, or refuse the file alike.
+func SameSlices(t testing.TB, read Reader, name string, b []byte) {
+	t.Helper()
+	rows, dead, err := read(t, Bytes(name, b), corpus.SliceRows)
+	rows2, dead2, err2 := read(t, Bytes(name, b), 1)
+	if (err == nil) != (err2 == nil) || err == nil && (!reflect.DeepEqual(rows, rows2) || !reflect.DeepEqual(dead, dead2)) {
+		t.Errorf("slices of one row differ: %d and %d rows, %d and %d dead letters, %v, %v", len(rows), len(rows2), len(dead), len(dead2), err, err2)
+	}
+}
+
 // A Golden is an entry of ingest/files.json.
 type Golden struct {
 	File, Reader, Corpus, Task, Split, Digest, Note string

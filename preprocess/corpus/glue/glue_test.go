@@ -74,3 +74,12 @@ func TestSharedTraps(t *testing.T) {
 		t.Errorf("%d traps, want 34", n)
 	}
 }
+
+func FuzzGLUE(f *testing.F) {
+	f.Add("train.tsv", []byte("gj04\t1\t\tGood one.\rgj04\t0\n\nx\t2\ty\tz\n"))
+	f.Add("train.jsonl", []byte("{\"sentence\": \"a\", \"label\": -1, \"idx\": 3}\n{\"sentence\": 5, \"idx\": [3]}\n{\"idx\": 3"))
+	f.Add("train.parquet", []byte("PAR1"))
+	f.Fuzz(func(t *testing.T, name string, b []byte) {
+		corpustest.SameSlices(t, corpustest.With(CoLA()), name, b)
+	})
+}

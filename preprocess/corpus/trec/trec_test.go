@@ -44,3 +44,13 @@ func TestSharedTraps(t *testing.T) {
 		t.Errorf("%d traps, want 1", n)
 	}
 }
+
+func FuzzTREC(f *testing.F) {
+	f.Add([]byte("DESC:manner How far \xf0 is it ?\r\n\nXXX:y What ?\nLOC:city\n"))
+	f.Add([]byte("\xff\xfe"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, read := range []corpustest.Reader{corpustest.With(TREC()), corpustest.With(Labelled("sst", "sst"))} {
+			corpustest.SameSlices(t, read, "x.label", b)
+		}
+	})
+}
