@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -398,5 +399,55 @@ func BenchmarkParse(b *testing.B) {
 		if p.End(); p.Err() != nil {
 			b.Fatal(p.Err())
 		}
+	}
+}
+
+func TestSectionOfAMemberWithoutAValue(t *testing.T) {
+	doc := `{"a": [{"x":}, {"y": 1}]}`
+	s := NewScanner(strings.NewReader(doc), int64(len(doc)), "a")
+	for el := s.Next(); el != nil; el = s.Next() {
+		section := NewSection(strings.NewReader(doc), el.Offset, el.Offset+int64(len(el.Bytes)), "a", el.Index)
+		if got := section.Next(); got == nil || string(got.Bytes) != string(el.Bytes) || section.Next() != nil || section.Err() != nil {
+			t.Errorf("%s: section gives %v, %v", el.Bytes, got, section.Err())
+		}
+	}
+	if s.Err() != nil {
+		t.Error(s.Err())
+	}
+}
+
+func TestMembers(t *testing.T) {
+	doc := "\xef\xbb\xbf{ \"a\" : {\"x\": [1, \"}\"]}, \"b\\u0063\": 7 ,\"a\":null}\n"
+	s := NewMembers(strings.NewReader(doc), int64(len(doc)))
+	var got []string
+	for el := s.Next(); el != nil; el = s.Next() {
+		got = append(got, fmt.Sprintf("%d %s %s", el.Index, el.Name, el.Bytes))
+		section := NewMemberSection(strings.NewReader(doc), el.From, el.Offset+int64(len(el.Bytes)), el.Index)
+		if one := section.Next(); one == nil || string(one.Name) != string(el.Name) || string(one.Bytes) != string(el.Bytes) || one.Index != el.Index || section.Next() != nil || section.Err() != nil {
+			t.Errorf("%s: section gives %v, %v", el.Name, one, section.Err())
+		}
+	}
+	if want := []string{`0 a {"x": [1, "}"]}`, `1 b\u0063 7`, "2 a null"}; s.Err() != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, %v", got, s.Err())
+	}
+	for doc, offset := range map[string]int64{`{"a" 1}`: 5, `{"a": 1 "b": 2}`: 8, `{"a": }`: 6, `{a: 1}`: 1, `{"a": 1} x`: 9, `{"a": 1`: 7, `[1]`: 0, ` x`: 0} {
+		s := NewMembers(strings.NewReader(doc), int64(len(doc)))
+		for s.Next() != nil {
+		}
+		var d *DocumentError
+		if !errors.As(s.Err(), &d) || d.Offset != offset {
+			t.Errorf("%s: %v, want a fault at %d", doc, s.Err(), offset)
+		}
+	}
+}
+
+func TestKeep(t *testing.T) {
+	doc := `{"a": "x", "list": [1], "b": {"c": 2}, "d": 3}`
+	s := NewScanner(strings.NewReader(doc), int64(len(doc)), "list")
+	s.Keep("a", "b", "e")
+	for s.Next() != nil {
+	}
+	if s.Err() != nil || string(s.Kept("a")) != `"x"` || string(s.Kept("b")) != `{"c": 2}` || s.Kept("d") != nil || s.Kept("e") != nil {
+		t.Errorf("kept %s, %s, %v", s.Kept("a"), s.Kept("b"), s.Err())
 	}
 }

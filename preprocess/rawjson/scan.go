@@ -401,6 +401,9 @@ func (s *Scanner) readName(c byte) bool {
 	if !ok {
 		return false
 	}
+	if s.name == nil {
+		s.name = []byte{} // an empty name is a name
+	}
 	s.name = append(s.name[:0], raw[1:len(raw)-1]...)
 	if c = s.peek(); c != ':' {
 		s.unexpected(c)

@@ -108,7 +108,9 @@ func walk(b []byte, fields []Field) (n int, whole bool, _ []Field) {
 			break
 		}
 		i++
-		blank()
+		if c = blank(); c == '}' || c == ']' || c == ',' || c == ':' {
+			break // no value
+		}
 		k, ok = skipValue(b[i:])
 		if !ok {
 			break

@@ -14,6 +14,9 @@ import (
 // first tag to its last, its name the id.
 type Documents struct{}
 
+// noEnd is the reason for a document that the file, or another one, ends in.
+const noEnd = "document without an end"
+
 // Walk walks over the documents of a file.
 func (Documents) Walk(src *corpus.Source, at *records.Span) records.Walker {
 	return &walker{src: src, lines: records.Lines{}.Walk(src, at), index: indexOf(at)}
@@ -72,13 +75,13 @@ func (w *walker) body() {
 	for {
 		line := w.take()
 		if line == nil {
-			w.el.Fault = records.Fault{Field: open, Reason: "file ends inside a document"}
+			w.el.Fault = records.Fault{Field: open, Reason: noEnd}
 			return
 		}
 		s := trim(line.Bytes)
 		if _, ok := idOf(line.Bytes); ok {
 			w.next = line
-			w.el.Fault = records.Fault{Field: open, Reason: "document without an end"}
+			w.el.Fault = records.Fault{Field: open, Reason: noEnd}
 			return
 		}
 		w.el.To = line.To
