@@ -30,6 +30,7 @@ type Request struct {
 	Missing    input.Missing    // "" is Ignore
 	Duplicates input.Duplicates // "" is Refuse
 	DF         string           // file of document frequencies for CIDEr
+	MeteorData string           // folder of METEOR's tables, see meteor.Load
 	Bootstrap  int              // resamples for intervals, 0 for none
 	Seed       uint64           // of the resamples; 0 is 12345
 	Workers    int              // at least 1

@@ -49,6 +49,7 @@ func families() []entry {
 		{"bleu", "pycocoevalcap 1.2, BLEU-1 to BLEU-4", "tok=ptb|none, ref=closest|shortest|average", "", newBLEU},
 		{"rouge-l", "pycocoevalcap 1.2", "tok=ptb|none", "", newRouge},
 		{"cider", "pycocoevalcap 1.2 (the CIDEr-D formula); plain=true: vrama91/cider", "tok=ptb|none, plain=false|true, sigma=6", "--df FILE for document frequencies from elsewhere", newCIDEr},
+		{"meteor", "METEOR 1.5 as pycocoevalcap 1.2; without its tables modules exact and stem", "tok=ptb|none", "--meteor-data DIR for synonyms, paraphrases, function words", newMETEOR},
 		{"sacrebleu", "sacrebleu 2.6.0 BLEU", "tok=13a|zh|intl|char|none, lc, smooth=exp|floor|add-k|none, value, eff, order=4", "", newSacreBLEU},
 		{"chrf", "sacrebleu 2.6.0 chrF; word=2: chrF++", "char=6, word=0, beta=2, lc, space, eps", "", newChrF},
 		{"ter", "sacrebleu 2.6.0 TER", "norm, punct=true, asian, case", "", newTER},

@@ -56,6 +56,7 @@ type Scores struct {
 	BleuCounts    *Counts `json:"bleu_counts"`
 	RougeL        float64 `json:"ROUGE_L"`
 	CIDEr         float64 `json:"CIDEr"`
+	METEOR        float64 `json:"METEOR"`
 }
 
 // Counts are the integers behind BLEU.

@@ -40,6 +40,7 @@ var evalVerb = verb{
 		f.StringVar((*string)(&e.missing), "missing", string(input.Ignore), "references without a prediction: `HOW`, ignore (default), empty or refuse")
 		f.StringVar((*string)(&e.duplicates), "duplicates", string(input.Refuse), "ids predicted twice: `HOW`, refuse (default), first or last")
 		f.StringVar(&e.df, "df", "", "`FILE` of document frequencies for cider")
+		f.StringVar(&e.meteorData, "meteor-data", "", "folder with METEOR's jar and paraphrases, for meteor: `DIR`")
 		f.IntVar(&e.bootstrap, "bootstrap", 0, "resamples for 95 % intervals: `N` (default: none)")
 		f.StringVar(&e.out, "out", "", "also write the scores to a Parquet `FILE`")
 		f.StringVar(&e.perExample, "per-example", "", "also write each example's scores to a .parquet or JSON-lines `FILE`")
@@ -61,7 +62,7 @@ type evalFlags struct {
 	refField        string
 	missing         input.Missing
 	duplicates      input.Duplicates
-	df              string
+	df, meteorData  string
 	bootstrap       int
 	out, perExample string
 	tokens, json    bool
@@ -92,7 +93,7 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		}
 	}
 	r := evaluate.Request{
-		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df,
+		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df, MeteorData: e.meteorData,
 		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0),
 	}
 	r.Pred.Reader = c.in
