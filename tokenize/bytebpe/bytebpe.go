@@ -46,6 +46,7 @@ type Model struct {
 	pairs   pairs
 	words   *memo.Table
 	names   []name
+	apart   bool // names are cut into words like other text, but no word goes on behind one
 }
 
 // A name is a special token that CLIP's pattern takes for a word.
@@ -114,9 +115,10 @@ func NewCLIP(merges [][2]string, p Pattern, specials ...string) (*Model, error) 
 	return New(append(vocab, specials...), merges, p)
 }
 
-// Name makes the pattern find the names of special tokens, in capitals too, where
-// a word may begin. As they are, they get their ids. To be called before the
-// first use, and only of CLIP's patterns.
+// Name makes the pattern find the names of special tokens where a word may begin.
+// With Python's classes as they are, they get their ids, in capitals too they are
+// words; with the fast classes they are cut into words of their own. To be called
+// before the first use, and only of CLIP's patterns.
 func (m *Model) Name(tokens ...string) error {
 	for _, t := range tokens {
 		id := m.find(t)
@@ -125,6 +127,7 @@ func (m *Model) Name(tokens ...string) error {
 		}
 		m.names = append(m.names, name{t, id})
 	}
+	m.apart = m.pattern == CLIPFast
 	return nil
 }
 

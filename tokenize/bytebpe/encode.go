@@ -14,12 +14,17 @@ type encoder struct {
 }
 
 func (m *Model) splitter() splitter {
-	return splitter{m.table, m.pattern == GPT2Python || m.pattern == CLIP}
+	return splitter{m.table, m.pattern == GPT2Python || m.pattern == CLIP, m.suffixed()}
 }
 
 // next returns the word at or, if white space goes, behind text[i], and its id if
-// it is a special token's name, else -1. An empty word is the text's end.
-func (m *Model) next(s *splitter, text string, i int) (from, to int, id int32) {
+// it is a special token's name, else -1. An empty word is the text's end. Before
+// limit, which is kept from call to call, a name that is cut into words is not
+// over.
+func (m *Model) next(s *splitter, text string, i int, limit *int) (from, to int, id int32) {
+	if i < *limit {
+		text = text[:*limit]
+	}
 	if !m.suffixed() {
 		return i, s.gpt2(text, i), -1
 	}
@@ -34,8 +39,11 @@ func (m *Model) next(s *splitter, text string, i int) (from, to int, id int32) {
 		i += size
 	}
 	if text[i] == '<' && m.names != nil {
-		if n, id := named(m.names, text, i); n > 0 {
+		if n, id := named(m.names, text, i); n > 0 && !m.apart {
 			return i, i + n, id
+		} else if id >= 0 && i >= *limit {
+			*limit = i + n
+			text = text[:i+n]
 		}
 	}
 	return i, s.clip(text, i), -1
@@ -45,8 +53,9 @@ func (m *Model) next(s *splitter, text string, i int) (from, to int, id int32) {
 func (e *encoder) Append(ids []int32, text string) []int32 {
 	m := e.m
 	s := m.splitter()
+	limit := 0
 	for at := 0; at < len(text); {
-		i, j, id := m.next(&s, text, at)
+		i, j, id := m.next(&s, text, at, &limit)
 		at = j
 		if i == j {
 			break
@@ -72,8 +81,9 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 func (e *encoder) AppendTokens(tokens []model.Token, text string) []model.Token {
 	m := e.m
 	s := m.splitter()
+	limit := 0
 	for at := 0; at < len(text); {
-		i, j, id := m.next(&s, text, at)
+		i, j, id := m.next(&s, text, at, &limit)
 		at = j
 		if i == j {
 			break

@@ -26,6 +26,7 @@ var ascii = func() (c [utf8.RuneSelf]chars.Class) {
 type splitter struct {
 	table  *chars.Table
 	python bool // classes of Python's regex module
+	folds  bool // case does not count
 }
 
 // at returns the class and length of the character at text[i].
@@ -39,6 +40,9 @@ func (s *splitter) at(text string, i int) (chars.Class, int) {
 	}
 	p := s.table.Of(r)
 	if s.python {
+		if r == 0x345 && s.folds { // as its upper case is a letter it is no "other" without regard to case
+			return chars.White, size
+		}
 		return p.Python(), size
 	}
 	return p.Fast(), size

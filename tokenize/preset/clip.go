@@ -54,7 +54,7 @@ func CLIP(merges [][2]string, o CLIPOptions) (*Class, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Style < CLIPFast {
+	if o.Style != CLIPFast {
 		if err := m.Name(names...); err != nil {
 			return nil, err
 		}
@@ -79,8 +79,11 @@ type clipRules struct {
 
 func (r *clipRules) encoder() partEncoder {
 	p := clipParts{e: r.m.NewEncoder(), r: r, mend: mend.New(), norm: chars.NewNormalizer(true), table: chars.Load()}
-	if r.o.Style < CLIPSlow {
+	switch {
+	case r.o.Style < CLIPSlow:
 		return &clipText{p}
+	case r.o.Style == CLIPFast:
+		return &clipNormal{p}
 	}
 	return &p
 }
@@ -238,10 +241,11 @@ func (e *clipParts) remap(text string) {
 	e.from = from
 }
 
-// space reports whether a character is white space in Python.
+// space reports whether a character is white space: Python adds four control
+// characters to Unicode's.
 func (e *clipParts) space(r rune) bool {
 	if r < utf8.RuneSelf {
-		return 9 <= r && r <= 13 || 0x1C <= r && r <= 0x1F
+		return 9 <= r && r <= 13 || 0x1C <= r && r <= 0x1F && e.r.o.Style < CLIPFast
 	}
 	return e.table.Of(r)&chars.Space != 0
 }
@@ -292,4 +296,42 @@ func (e *clipText) whole(_ *Class, ids []int32, text string) []int32 {
 
 func (e *clipText) wholeTokens(_ *Class, tokens []model.Token, text string) []model.Token {
 	return e.tokens(tokens, text, 0, len(text), true)
+}
+
+// A clipNormal cleans the whole text and finds special tokens in what comes out,
+// so that capitals make no difference to them.
+type clipNormal struct{ clipParts }
+
+func (e *clipNormal) whole(c *Class, ids []int32, text string) []int32 {
+	clean := e.clean(text, false)
+	for k := c.cut.Cut(clean); ; {
+		p, ok := k.Next()
+		switch {
+		case !ok:
+			return ids
+		case p.Added != nil:
+			ids = append(ids, p.Added.ID)
+		default:
+			ids = e.e.Append(ids, clean[p.Start:p.End])
+		}
+	}
+}
+
+func (e *clipNormal) wholeTokens(c *Class, tokens []model.Token, text string) []model.Token {
+	clean, from := e.clean(text, true), len(tokens)
+	for k := c.cut.Cut(clean); ; {
+		p, ok := k.Next()
+		switch {
+		case !ok:
+			for i := from; i < len(tokens); i++ {
+				t := &tokens[i]
+				t.Start, t.End = e.from[t.Start].start, e.from[t.End-1].end
+			}
+			return tokens
+		case p.Added != nil:
+			tokens = append(tokens, model.Token{ID: p.Added.ID, Start: int32(p.Start), End: int32(p.End), Piece: p.Added.Text})
+		default:
+			tokens = shift(e.e.AppendTokens(tokens, clean[p.Start:p.End]), len(tokens), p.Start)
+		}
+	}
 }
