@@ -345,30 +345,50 @@ func (p *Parser) number() []byte {
 // text reads a string, whose opening quote is the next byte.
 func (p *Parser) text() []byte {
 	b, from := p.b, p.i+1
-	i := from
-	for i < len(b) {
+	high := false
+	for i := from; i < len(b); i++ {
 		switch class[b[i]] {
 		case cQuote:
+			if high && !p.valid(from, i) {
+				return nil
+			}
 			p.i = i + 1
 			return b[from:i]
 		case cEscape:
-			return p.escaped(from, i)
-		case cControl:
-			p.fail(i, "control character in text")
-			return nil
-		case cHigh:
-			n := validRune(b[i:])
-			if n == 0 {
-				p.fail(i, "invalid UTF-8")
+			if high && !p.valid(from, i) {
 				return nil
 			}
-			i += n
-		default:
-			i++
+			return p.escaped(from, i)
+		case cControl:
+			if !high || p.valid(from, i) {
+				p.fail(i, "control character in text")
+			}
+			return nil
+		case cHigh:
+			high = true
 		}
+	}
+	if high && !p.valid(from, len(b)) {
+		return nil
 	}
 	p.fail(len(b), EndsEarly)
 	return nil
+}
+
+// valid fails at the first byte between two places that is no UTF-8.
+func (p *Parser) valid(from, to int) bool {
+	if utf8.Valid(p.b[from:to]) {
+		return true
+	}
+	for from < to {
+		n := validRune(p.b[from:to])
+		if n == 0 {
+			p.fail(from, "invalid UTF-8")
+			return false
+		}
+		from += n
+	}
+	return true
 }
 
 // escaped reads on from the first escape of a string that starts at from.

@@ -109,7 +109,7 @@ func (pl *planner[F, M]) walk(ctx context.Context) error {
 			single = pl.f.Check(el)
 			single.Line = max(el.Line, 1)
 		}
-		if pl.cut.Cut(el.Bytes[:min(len(el.Bytes), 96)]) || len(pl.slices) == 0 {
+		if pl.cut.Cut(el.Bytes[:min(len(el.Bytes), 48)]) || len(pl.slices) == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
