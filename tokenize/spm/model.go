@@ -61,8 +61,7 @@ type Model struct {
 	Norm   *Normalizer
 	denorm *Normalizer
 
-	// MinScore and MaxScore are the bounds of the normal pieces' scores.
-	MinScore, MaxScore float32
+	MinScore float32 // the lowest score of a normal piece
 }
 
 // Parse reads a model file.
@@ -165,7 +164,7 @@ func parsePiece(b []byte, offset int) (Piece, error) {
 
 // index checks the pieces, finds the special ones and returns the user-defined.
 func (m *Model) index() (users []string, err error) {
-	m.MinScore, m.MaxScore = math.MaxFloat32, -math.MaxFloat32
+	m.MinScore = math.MaxFloat32
 	at := make(map[string]int32, len(m.Pieces))
 	bytes := 0
 	for i := range m.Pieces {
@@ -176,7 +175,7 @@ func (m *Model) index() (users []string, err error) {
 		at[p.Text] = id
 		switch p.Kind {
 		case Normal:
-			m.MinScore, m.MaxScore = min(m.MinScore, p.Score), max(m.MaxScore, p.Score)
+			m.MinScore = min(m.MinScore, p.Score)
 		case Unknown:
 			if m.Unk >= 0 {
 				return nil, fmt.Errorf("piece %d: %q is unknown, as is piece %d", i, p.Text, m.Unk)

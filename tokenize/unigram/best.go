@@ -106,12 +106,8 @@ func (m *Model) lattice(normal string) (edges []edge, ends [][]int32, best float
 		size := min(charLen(normal[at]), len(normal)-at)
 		single := false
 		t := m.trie.Root()
-		chars := 0
 		for i := at; i < len(normal); {
 			var ok bool
-			if normal[i]&0xC0 != 0x80 {
-				chars++
-			}
 			if t, ok = m.trie.Step(t, normal[i]); !ok {
 				break
 			}
@@ -121,8 +117,8 @@ func (m *Model) lattice(normal string) (edges []edge, ends [][]int32, best float
 				continue
 			}
 			score := m.scores[id].single
-			if m.Pieces[id].Kind == spm.User { // counted in characters here, in bytes elsewhere
-				score = float32(float64(float32(chars)*m.MaxScore) - 0.1)
+			if !m.Float32 && m.Pieces[id].Kind == spm.User {
+				score = userScore
 			}
 			add(at, i, id, score)
 			single = single || i == at+size

@@ -22,6 +22,12 @@ import (
 // unknownPenalty is taken from the lowest score to score an unknown character.
 const unknownPenalty = 10
 
+// userScore is what a user-defined piece counts up to SentencePiece 0.2.1; since
+// then it counts nothing. The C++ code means it to be its length times the
+// highest score of all, less a tenth, but takes the smallest positive number for
+// that score, which leaves the tenth.
+const userScore = -0.1
+
 // A Model encodes with a SentencePiece unigram model.
 type Model struct {
 	*spm.Model
@@ -57,8 +63,7 @@ func New(m *spm.Model) (*Model, error) {
 		keys[i] = p.Text
 		s := score{double: float64(p.Score), single: p.Score, unused: p.Kind == spm.Unused}
 		if p.Kind == spm.User { // always wins
-			s.double = float64(float32(len(p.Text))*m.MaxScore) - 0.1
-			s.single = float32(s.double)
+			s.double, s.single = userScore, 0
 		}
 		u.scores[i] = s
 		negative = negative && s.double <= 0
