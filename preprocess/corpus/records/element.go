@@ -16,7 +16,7 @@ type Element struct {
 	Line   int64  // physical line where it ends
 	From   int64  // offset of the first byte that is needed to read it again
 	Offset int64  // of its first byte
-	To     int64  // offset behind its last byte
+	To     int64  // offset behind its last byte, the end of its line included
 	Bytes  []byte // without the end of its last line
 	Raw    []byte // what a dead letter keeps, Bytes if nil
 	Name   []byte // if it is a member of an object, undecoded

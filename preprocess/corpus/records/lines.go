@@ -99,7 +99,7 @@ func (w *lineWalker) line() *Element {
 	if offset == 0 {
 		text = bytes.TrimPrefix(text, bom)
 	}
-	w.el = Element{Index: w.index, First: w.before + l.N, Line: w.before + l.N, From: offset, Offset: offset + int64(len(l.Raw)-len(text)), To: offset + int64(len(l.Raw)), Bytes: text}
+	w.el = Element{Index: w.index, First: w.before + l.N, Line: w.before + l.N, From: offset, Offset: offset + int64(len(l.Raw)-len(text)), To: w.base + w.lines.End(), Bytes: text}
 	return &w.el
 }
 
