@@ -7,6 +7,7 @@ import (
 	"espalier/data"
 	"espalier/evaluate"
 	"espalier/evaluate/report"
+	"espalier/evaluate/vqa"
 	"espalier/features"
 	"espalier/pipeline"
 	"espalier/preprocess"
@@ -23,6 +24,7 @@ func Kinds() map[string]func() pipeline.Stage {
 		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
 		"preprocess/ingest":  func() pipeline.Stage { return new(preprocess.Ingest) },
 		"preprocess/render":  func() pipeline.Stage { return new(preprocess.Render) },
+		"preprocess/answers": func() pipeline.Stage { return preprocess.NewAnswers(vqa.Process) },
 		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
 		"features/extract":   func() pipeline.Stage { return new(features.Extract) },
@@ -49,6 +51,7 @@ var inputsOf = map[string]ports{
 	"preprocess/ingest":  {needs: []string{"raw"}, takes: []string{"annotations"}},
 	"preprocess/split":   {needs: []string{"examples"}},
 	"preprocess/render":  {needs: []string{"examples"}},
+	"preprocess/answers": {needs: []string{"examples"}},
 	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
 	"features/import":    {needs: []string{"raw"}, takes: []string{"examples"}},
