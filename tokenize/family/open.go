@@ -78,10 +78,10 @@ func (s *Source) Natural() string {
 	case CLIP:
 		return "clip"
 	}
-	if slices.Contains(s.vocab, "<|endoftext|>") {
-		return "gpt2"
+	if slices.Contains(s.vocab, "<s>") && slices.Contains(s.vocab, "<mask>") {
+		return "roberta"
 	}
-	return "roberta"
+	return "gpt2"
 }
 
 // hasCapitals reports whether a piece other than the special ones has a capital.

@@ -26,9 +26,26 @@ type bert struct{ m *wordpiece.Model }
 
 func (b bert) encoder() partEncoder { return plain{b.m.NewEncoder()} }
 
-func (b bert) join(c *Class, dst []byte, ids []int32) ([]byte, error) { return b.m.Decode(dst, ids) }
+func (b bert) join(c *Class, dst []byte, ids []int32) ([]byte, error) {
+	from := len(dst)
+	dst, err := joinAll(b.decoder(c), dst, ids)
+	return b.m.Trim(dst, from), err
+}
 
-func (b bert) decoder(c *Class) model.Decoder { return b.m.NewDecoder() }
+func (b bert) decoder(c *Class) model.Decoder { return &bertDecoder{c, b.m.Decoder()} }
+
+// A bertDecoder knows the special tokens that the vocabulary has not.
+type bertDecoder struct {
+	c *Class
+	*wordpiece.Decoder
+}
+
+func (d *bertDecoder) Push(dst []byte, id int32) ([]byte, error) {
+	if a := d.c.byID[id]; a != nil {
+		return d.PushPiece(dst, a.Text), nil
+	}
+	return d.Decoder.Push(dst, id)
+}
 
 // plain has the family encode each part.
 type plain struct {

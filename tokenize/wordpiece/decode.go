@@ -14,21 +14,29 @@ var tidy = [...][2]string{
 	{" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 }
 
-// A decoder joins pieces: ## and the blank before it vanish. The fast classes
+// A Decoder joins pieces: ## and the blank before it vanish. The fast classes
 // moreover tidy each piece by itself.
-type decoder struct {
+type Decoder struct {
 	m     *Model
 	begun bool
 }
 
 // NewDecoder returns a decoder at the beginning of a text.
-func (m *Model) NewDecoder() model.Decoder { return &decoder{m: m} }
+func (m *Model) NewDecoder() model.Decoder { return m.Decoder() }
 
-func (d *decoder) Push(dst []byte, id int32) ([]byte, error) {
+// Decoder returns a decoder at the beginning of a text.
+func (m *Model) Decoder() *Decoder { return &Decoder{m: m} }
+
+// Push appends the text of one more id.
+func (d *Decoder) Push(dst []byte, id int32) ([]byte, error) {
 	if id < 0 || int(id) >= len(d.m.vocab) {
 		return dst, fmt.Errorf("id %d: not in 0 to %d", id, len(d.m.vocab)-1)
 	}
-	piece := d.m.vocab[id]
+	return d.PushPiece(dst, d.m.vocab[id]), nil
+}
+
+// PushPiece is Push of a piece, which need not be in the vocabulary.
+func (d *Decoder) PushPiece(dst []byte, piece string) []byte {
 	if d.begun {
 		if rest, ok := strings.CutPrefix(piece, "##"); ok {
 			piece = rest
@@ -42,17 +50,18 @@ func (d *decoder) Push(dst []byte, id int32) ([]byte, error) {
 			piece = strings.ReplaceAll(piece, t[0], t[1])
 		}
 	}
-	return append(dst, piece...), nil
+	return append(dst, piece...)
 }
 
-func (d *decoder) Flush(dst []byte) []byte {
+// Flush goes back to the beginning of a text.
+func (d *Decoder) Flush(dst []byte) []byte {
 	d.begun = false
 	return dst
 }
 
 // Decode appends the text that ids stand for, special ones by name.
 func (m *Model) Decode(dst []byte, ids []int32) ([]byte, error) {
-	d := decoder{m: m}
+	d := m.Decoder()
 	from := len(dst)
 	var err error
 	for _, id := range ids {
@@ -60,9 +69,14 @@ func (m *Model) Decode(dst []byte, ids []int32) ([]byte, error) {
 			return dst, err
 		}
 	}
-	if m.opt.Slow {
-		text := bytes.TrimSpace(dst[from:])
-		dst = append(dst[:from], text...)
+	return m.Trim(dst, from), nil
+}
+
+// Trim removes white space from the ends of the text dst[from:], if the slow
+// class is followed.
+func (m *Model) Trim(dst []byte, from int) []byte {
+	if !m.opt.Slow {
+		return dst
 	}
-	return dst, nil
+	return append(dst[:from], bytes.TrimSpace(dst[from:])...)
 }
