@@ -75,9 +75,10 @@ type planner[M any] struct {
 	q       *question
 	slices  []slice
 	digests []*corpus.Digest
-	ids     []int64 // of the questions
-	sorted  []int32 // numbers of the questions by id, then number
-	places  []place // of the annotations of questions; of twins the first has it
+	ids     []int64         // of the questions
+	sorted  []int32         // numbers of the questions by id, then number
+	kept    map[int64]int32 // of ids that are there more than once, the question that is kept, negative if none is
+	places  []place         // of the annotations of questions
 	lost    []lost
 }
 
@@ -133,8 +134,12 @@ func (pl *planner[M]) sort() {
 	slices.SortFunc(pl.sorted, func(a, b int32) int { return cmp.Or(cmp.Compare(pl.ids[a], pl.ids[b]), cmp.Compare(a, b)) })
 }
 
-// find returns the number of the first question of an id.
+// find returns the number of the question of an id: of several the one that is
+// kept, or else the first.
 func (pl *planner[M]) find(id int64) (int32, bool) {
+	if n := pl.kept[id]; n > 0 {
+		return n, true
+	}
 	at, ok := slices.BinarySearchFunc(pl.sorted, id, func(i int32, id int64) int { return cmp.Compare(pl.ids[i], id) })
 	if !ok || id == noID {
 		return 0, false
@@ -144,10 +149,10 @@ func (pl *planner[M]) find(id int64) (int32, bool) {
 
 // twins finds questions whose id a question before them has that can be read.
 func (pl *planner[M]) twins(ctx context.Context) error {
-	kept := map[int64]bool{} // of the ids that are there more than once
+	kept := map[int64]int32{}
 	for i := 1; i < len(pl.sorted); i++ {
 		if id := pl.ids[pl.sorted[i]]; id != noID && pl.ids[pl.sorted[i-1]] == id {
-			kept[id] = false
+			kept[id] = -1
 		}
 	}
 	for i := range pl.slices {
@@ -161,17 +166,19 @@ func (pl *planner[M]) twins(ctx context.Context) error {
 		s := rawjson.NewSection(pl.src, sl.From, sl.To, "questions", sl.First)
 		for el := s.Next(); el != nil; el = s.Next() {
 			id := pl.ids[el.Index]
-			if again, shared := kept[id]; shared && !pl.q.object.Read(el.Bytes).Bad() {
-				if again {
-					sl.Twins = append(sl.Twins, el.Index)
-				}
-				kept[id] = true
+			switch first, shared := kept[id]; {
+			case !shared || pl.q.object.Read(el.Bytes).Bad():
+			case first < 0:
+				kept[id] = int32(el.Index)
+			default:
+				sl.Twins = append(sl.Twins, el.Index)
 			}
 		}
 		if err := s.Err(); err != nil {
 			return corpus.Refused(pl.src.Name, err)
 		}
 	}
+	pl.kept = kept
 	return nil
 }
 
@@ -201,8 +208,8 @@ func (pl *planner[M]) annotations(ctx context.Context, notes *corpus.Source) err
 			}
 		}
 		id := idOf(el.Field("question_id"))
-		n, ok := next, id != noID && int(next) < len(pl.ids) && pl.ids[next] == id && pl.places[next].length == 0
-		if !ok { // not in the order of the questions
+		n, ok := next, id != noID && int(next) < len(pl.ids) && pl.ids[next] == id
+		if _, shared := pl.kept[id]; !ok || shared { // not in the order of the questions
 			n, ok = pl.find(id)
 		}
 		gone := lost{Index: el.Index, Offset: el.Offset, Length: int64(len(el.Bytes))}
