@@ -40,7 +40,6 @@ type Model struct {
 	// Order is that of merges. To be set before the first use.
 	Order Order
 
-	pieces *memo.Index
 	users  *trie.Trie      // nil if there are none
 	unused bool            // some pieces are split again
 	words  *memo.Table     // by text; nil: the text is no sequence of words
@@ -57,16 +56,13 @@ func New(m *spm.Model) (*Model, error) {
 		return nil, fmt.Errorf("bpe: model of type %d, want %d", m.Type, spm.BPE)
 	}
 	b := &Model{Model: m, bare: m.Norm.WithoutPrefix()}
-	keys := make([]string, len(m.Pieces))
 	var users []string
-	for i, p := range m.Pieces {
-		keys[i] = p.Text
+	for _, p := range m.Pieces {
 		b.unused = b.unused || p.Kind == spm.Unused
 		if p.Kind == spm.User {
 			users = append(users, p.Text)
 		}
 	}
-	b.pieces = memo.NewIndex(keys, func(i int) bool { return m.Findable(int32(i)) })
 	if users != nil {
 		var err error
 		if b.users, err = trie.New(users); err != nil {
@@ -76,7 +72,7 @@ func New(m *spm.Model) (*Model, error) {
 	n := m.Norm
 	b.byWord = n.ByWord()
 	keeps := n.Prefix && !n.Collapse && n.Escape && !n.Suffix && n.Identity()
-	mark := b.pieces.Find(spm.Mark, 0, len(spm.Mark)) >= 0
+	mark := b.find(spm.Mark, 0, len(spm.Mark)) >= 0
 	if !b.unused && mark && (b.byWord && m.Blanks(false) == 0 || keeps && m.Blanks(true) == 0) {
 		b.words = memo.New(17)
 	}
@@ -84,6 +80,15 @@ func New(m *spm.Model) (*Model, error) {
 		b.normal = memo.New(17)
 	}
 	return b, nil
+}
+
+// find returns the id of the piece text[i:j], -1 if none is looked for there.
+func (m *Model) find(text string, i, j int) int32 {
+	id := m.Index.Find(text, i, j)
+	if id >= 0 && !m.Findable(id) {
+		return -1
+	}
+	return id
 }
 
 // Size returns the number of ids.

@@ -44,7 +44,8 @@ func TestGolden(t *testing.T) {
 		Pieces  []string
 		Spans   [][2]int32
 		Decoded string
-	}) {
+	},
+	) {
 		ids := e.Append(nil, texts[r.Case])
 		if !slices.Equal(ids, r.IDs) {
 			t.Errorf("%s: %v, want %v", r.Case, ids, r.IDs)
@@ -141,7 +142,7 @@ func slow(m *Model, text string) []int32 {
 		s  string
 		id int32
 	}
-	find := func(s string) int32 { return m.pieces.Find(s, 0, len(s)) }
+	find := func(s string) int32 { return m.find(s, 0, len(s)) }
 	var parts []part
 	for _, r := range string(m.Norm.Append(nil, text)) {
 		parts = append(parts, part{string(r), find(string(r))})

@@ -137,7 +137,7 @@ func (e *Encoder) leaf(ids []int32, from int, piece string, id int32) []int32 {
 	if id >= 0 && m.Pieces[id].Kind == spm.Unused {
 		if parts, ok := e.split[piece]; ok {
 			for _, p := range parts {
-				ids = e.leaf(ids, from, p, m.pieces.Find(p, 0, len(p)))
+				ids = e.leaf(ids, from, p, m.find(p, 0, len(p)))
 			}
 			return ids
 		}
@@ -173,7 +173,7 @@ func (e *Encoder) AppendNormalTokens(tokens []model.Token, normal string, from [
 		if id >= 0 && e.m.Pieces[id].Kind == spm.Unused {
 			if parts, ok := e.split[piece]; ok {
 				for _, p := range parts {
-					put(p, e.m.pieces.Find(p, 0, len(p)))
+					put(p, e.m.find(p, 0, len(p)))
 				}
 				return
 			}

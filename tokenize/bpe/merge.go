@@ -70,7 +70,7 @@ func (g *merger) run(m *Model, text string) {
 		n := int32(len(g.symbols))
 		g.symbols = append(g.symbols, symbol{
 			start: int32(at), end: int32(at + size), prev: n - 1, next: n + 1, chars: int32(chars), frozen: frozen,
-			id: m.pieces.Find(text, at, at+size),
+			id: m.find(text, at, at+size),
 		})
 		at += size
 	}
@@ -128,7 +128,7 @@ func (g *merger) consider(m *Model, text string, left int32) {
 	if l.frozen || r.frozen || m.Order != Scores && (l.id < 0 || r.id < 0) {
 		return
 	}
-	id := m.pieces.Find(text, int(l.start), int(r.end))
+	id := m.find(text, int(l.start), int(r.end))
 	if id < 0 {
 		return
 	}

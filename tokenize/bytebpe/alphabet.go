@@ -37,17 +37,26 @@ func letters() (alphabet, order [256]string) {
 	return alphabet, order
 }
 
-// toBytes returns the bytes that a piece stands for. A piece with characters
-// that are not of the alphabet, such as some special tokens, stands for itself.
-func toBytes(piece string) string {
-	b := make([]byte, 0, len(piece))
-	for i := 0; i < len(piece); {
-		r, size := utf8.DecodeRuneInString(piece[i:])
-		if int(r) >= len(fromAlphabet) || fromAlphabet[r] == 0 {
-			return piece
+// visible reports whether all characters of a piece stand for themselves: ASCII
+// ones that are seen.
+func visible(piece string) bool {
+	for i := range len(piece) {
+		if c := piece[i]; c <= ' ' || c >= 0x7F {
+			return false
 		}
-		b = append(b, byte(fromAlphabet[r]-1))
-		i += size
 	}
-	return string(b)
+	return true
+}
+
+// appendBytes appends the bytes that a piece stands for. A piece with characters
+// that are not of the alphabet, such as some special tokens, stands for itself.
+func appendBytes(dst []byte, piece string) []byte {
+	start := len(dst)
+	for _, r := range piece {
+		if int(r) >= len(fromAlphabet) || fromAlphabet[r] == 0 {
+			return append(dst[:start], piece...)
+		}
+		dst = append(dst, byte(fromAlphabet[r]-1))
+	}
+	return dst
 }

@@ -62,11 +62,16 @@ var _ model.Tokenizer = (*Model)(nil)
 func New(vocab []string, merges [][2]string, p Pattern) (*Model, error) {
 	m := &Model{pattern: p, vocab: vocab, table: chars.Load(), words: memo.New(17)}
 	m.bytes = make([]string, len(vocab))
+	var buf []byte
 	for i, piece := range vocab {
 		if len(piece) > MaxPiece {
 			return nil, fmt.Errorf("bytebpe: piece %d: %d bytes, at most %d", i, len(piece), MaxPiece)
 		}
-		m.bytes[i] = toBytes(piece)
+		if m.bytes[i] = piece; !visible(piece) {
+			start := len(buf)
+			buf = appendBytes(buf, piece)
+			m.bytes[i] = string(buf[start:])
+		}
 	}
 	m.index = memo.NewIndex(vocab, func(i int) bool { return vocab[i] != "" })
 	for b := range 256 {
@@ -81,11 +86,17 @@ func New(vocab []string, merges [][2]string, p Pattern) (*Model, error) {
 		}
 	}
 	m.pairs = newPairs(len(merges))
-	var joined []byte
+	first := max(len(vocab)-len(merges)-2, 0) // where what the merges make stands as a rule
 	for rank, x := range merges {
-		l, r := m.find(x[0]), m.find(x[1])
-		joined = append(append(joined[:0], x[0]...), x[1]...)
-		to := m.find(string(joined))
+		l, r, to := m.find(x[0]), m.find(x[1]), int32(-1)
+		for guess := first; guess < min(first+3, len(vocab)-rank) && to < 0; guess++ {
+			if is(vocab[guess+rank], x) {
+				to = int32(guess + rank)
+			}
+		}
+		if to < 0 {
+			to = m.find(x[0] + x[1])
+		}
 		switch {
 		case x[0] == "" || x[1] == "":
 			return nil, fmt.Errorf("bytebpe: merge %d: empty piece", rank+1)
@@ -129,6 +140,11 @@ func (m *Model) Name(tokens ...string) error {
 	}
 	m.apart = m.pattern == CLIPFast
 	return nil
+}
+
+// is reports whether a piece is that of a merge.
+func is(piece string, x [2]string) bool {
+	return len(piece) == len(x[0])+len(x[1]) && piece[:len(x[0])] == x[0] && piece[len(x[0]):] == x[1]
 }
 
 func (m *Model) suffixed() bool { return m.pattern == CLIP || m.pattern == CLIPFast }

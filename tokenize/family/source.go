@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -116,13 +117,40 @@ func load(path string) (raw, file []byte, err error) {
 	}
 	z, err := gzip.NewReader(bytes.NewReader(raw))
 	if err == nil {
-		file, err = bounded(z)
+		file, err = expand(z)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return raw, file, nil
 }
+
+// expand returns what a stream holds; of a list of merges, as is known by its
+// beginning, no more than CLIP uses.
+func expand(r io.Reader) ([]byte, error) {
+	file := make([]byte, 0, 64<<10)
+	lines, list := 0, false
+	for len(file) <= maxFile && !(list && lines > vocab.CLIPMerges) {
+		file = slices.Grow(file, 64<<10)
+		n, err := r.Read(file[len(file):cap(file)])
+		lines += bytes.Count(file[len(file):len(file)+n], []byte("\n"))
+		file = file[:len(file)+n]
+		list = list || bytes.Contains(file[:min(len(file), 256)], []byte(version))
+		if errors.Is(err, io.EOF) {
+			return file, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(file) > maxFile {
+		return nil, fmt.Errorf("more than %d bytes", maxFile)
+	}
+	return file, nil
+}
+
+// version is what the first line of a list of merges holds.
+const version = "#version:"
 
 func bounded(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
@@ -173,7 +201,7 @@ func readFile(path string) (*Source, error) {
 		if s.spm, err = spm.Parse(file); err == nil {
 			s.Type = map[int]string{spm.Unigram: Unigram, spm.BPE: BPE}[s.spm.Type]
 		}
-	case bytes.Contains(file[:min(len(file), 256)], []byte("#version:")):
+	case bytes.Contains(file[:min(len(file), 256)], []byte(version)):
 		s.Type = CLIP
 		s.merges, err = vocab.CLIP(string(file))
 	default:

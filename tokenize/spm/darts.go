@@ -1,7 +1,6 @@
 package spm
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,18 +20,21 @@ type charMap struct {
 }
 
 // parseCharMap reads the file's precompiled_charsmap.
-func parseCharMap(b []byte) (*charMap, error) {
+func parseCharMap(b string) (*charMap, error) {
 	if len(b) < 4 {
 		return nil, errTruncated
 	}
-	size := binary.LittleEndian.Uint32(b)
+	number := func(i int) uint32 {
+		return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
+	}
+	size := number(0)
 	b = b[4:]
 	if uint64(size) > uint64(len(b)) || size%4 != 0 || size == 0 {
 		return nil, fmt.Errorf("trie of %d bytes in %d", size, len(b))
 	}
-	c := &charMap{units: make([]uint32, size/4), texts: string(b[size:])}
+	c := &charMap{units: make([]uint32, size/4), texts: b[size:]}
 	for i := range c.units {
-		c.units[i] = binary.LittleEndian.Uint32(b[4*i:])
+		c.units[i] = number(4 * i)
 	}
 	if c.texts == "" || c.texts[len(c.texts)-1] != 0 {
 		return nil, errors.New("texts do not end with a zero byte")

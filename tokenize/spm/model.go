@@ -11,8 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"espalier/tokenize/memo"
 )
 
 // Mark is the character that stands for a blank in pieces, U+2581.
@@ -51,6 +54,7 @@ type Piece struct {
 type Model struct {
 	Type   int // Unigram or BPE
 	Pieces []Piece
+	Index  *memo.Index // of the pieces' texts
 
 	Unk           int32 // id of the unknown piece
 	BOS, EOS, Pad int32 // -1 if there is none
@@ -70,7 +74,7 @@ func Parse(file []byte) (*Model, error) {
 	norm, denorm := newNormSpec(), newNormSpec()
 	names := [3]string{"<s>", "</s>", "<pad>"}
 	suffix, trained := false, false
-	err := fields(file, 0, func(f field, offset int) error {
+	err := fields(string(file), 0, func(f field, offset int) error {
 		switch {
 		case f.is(1, blob):
 			p, err := parsePiece(f.bytes, offset)
@@ -90,9 +94,9 @@ func Parse(file []byte) (*Model, error) {
 				case f.is(35, varint):
 					m.ByteFallback = f.bool()
 				case f.is(44, blob):
-					m.UnkSurface = string(f.bytes)
+					m.UnkSurface = f.bytes
 				case f.wire == blob && 46 <= f.num && f.num <= 48:
-					names[f.num-46] = string(f.bytes)
+					names[f.num-46] = f.bytes
 				}
 				return nil
 			})
@@ -133,12 +137,12 @@ func Parse(file []byte) (*Model, error) {
 	return m, nil
 }
 
-func parsePiece(b []byte, offset int) (Piece, error) {
+func parsePiece(b string, offset int) (Piece, error) {
 	p := Piece{Kind: Normal}
 	err := fields(b, offset, func(f field, _ int) error {
 		switch {
 		case f.is(1, blob):
-			p.Text = string(f.bytes)
+			p.Text = f.bytes
 		case f.is(2, fixed32):
 			p.Score = f.float()
 		case f.is(3, varint):
@@ -165,14 +169,17 @@ func parsePiece(b []byte, offset int) (Piece, error) {
 // index checks the pieces, finds the special ones and returns the user-defined.
 func (m *Model) index() (users []string, err error) {
 	m.MinScore = math.MaxFloat32
-	at := make(map[string]int32, len(m.Pieces))
+	texts := make([]string, len(m.Pieces))
+	for i := range m.Pieces {
+		texts[i] = m.Pieces[i].Text
+	}
+	m.Index = memo.NewIndex(texts, nil)
 	bytes := 0
 	for i := range m.Pieces {
 		p, id := &m.Pieces[i], int32(i)
-		if k, ok := at[p.Text]; ok {
-			return nil, fmt.Errorf("piece %d: %q is piece %d already", i, p.Text, k)
+		if k := m.Index.Find(p.Text, 0, len(p.Text)); k != id { // the last of equal ones is found
+			return nil, fmt.Errorf("piece %d: %q is piece %d already", k, p.Text, slices.Index(texts, p.Text))
 		}
-		at[p.Text] = id
 		switch p.Kind {
 		case Normal:
 			m.MinScore = min(m.MinScore, p.Score)
@@ -213,20 +220,16 @@ func byteOf(piece string) (byte, bool) {
 
 // control returns the id of a control piece, -1 if there is none of that name.
 func (m *Model) control(name string) int32 {
-	for i := range m.Pieces {
-		if m.Pieces[i].Kind == Control && m.Pieces[i].Text == name {
-			return int32(i)
-		}
+	if id, ok := m.ID(name); ok && m.Pieces[id].Kind == Control {
+		return id
 	}
 	return -1
 }
 
 // ID returns the id of a piece and whether there is such a piece.
 func (m *Model) ID(piece string) (int32, bool) {
-	for i := range m.Pieces {
-		if m.Pieces[i].Text == piece {
-			return int32(i), true
-		}
+	if id := m.Index.Find(piece, 0, len(piece)); id >= 0 {
+		return id, true
 	}
 	return m.Unk, false
 }

@@ -12,18 +12,18 @@ import (
 // A normSpec is the file's NormalizerSpec.
 type normSpec struct {
 	name                     string
-	chars                    []byte
+	chars                    string
 	prefix, collapse, escape bool
 	suffix                   bool // of the trainer's spec
 }
 
 func newNormSpec() normSpec { return normSpec{prefix: true, collapse: true, escape: true} }
 
-func (s *normSpec) parse(b []byte, offset int) error {
+func (s *normSpec) parse(b string, offset int) error {
 	return fields(b, offset, func(f field, _ int) error {
 		switch {
 		case f.is(1, blob):
-			s.name = string(f.bytes)
+			s.name = f.bytes
 		case f.is(2, blob):
 			s.chars = f.bytes
 		case f.is(3, varint):

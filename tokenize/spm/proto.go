@@ -1,7 +1,6 @@
 package spm
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -15,7 +14,7 @@ type field struct {
 	num   uint64
 	wire  byte
 	value uint64
-	bytes []byte
+	bytes string
 }
 
 // Wire types.
@@ -28,19 +27,31 @@ const (
 
 // fields calls f with each field of a message. Offset is where the message
 // begins in the file, for errors.
-func fields(b []byte, offset int, f func(field, int) error) error {
+func fields(b string, offset int, f func(field, int) error) error {
 	at := 0
 	fail := func(err error) error { return fmt.Errorf("offset %d: %w", offset+at, err) }
 	uvarint := func() (uint64, error) {
-		v, n := binary.Uvarint(b[at:])
-		switch {
-		case n == 0:
-			return 0, errTruncated
-		case n < 0:
-			return 0, errors.New("number of more than 64 bits")
+		v := uint64(0)
+		for shift := 0; shift < 64; shift += 7 {
+			if at == len(b) {
+				return 0, errTruncated
+			}
+			c := b[at]
+			at++
+			v |= uint64(c&0x7F) << shift
+			if c < 0x80 {
+				return v, nil
+			}
+		}
+		return 0, errors.New("number of more than 64 bits")
+	}
+	fixed := func(n int) uint64 {
+		v := uint64(0)
+		for k := range n {
+			v |= uint64(b[at+k]) << (8 * k)
 		}
 		at += n
-		return v, nil
+		return v
 	}
 	for at < len(b) {
 		key, err := uvarint()
@@ -60,14 +71,12 @@ func fields(b []byte, offset int, f func(field, int) error) error {
 			if len(b)-at < 8 {
 				return fail(errTruncated)
 			}
-			x.value = binary.LittleEndian.Uint64(b[at:])
-			at += 8
+			x.value = fixed(8)
 		case fixed32:
 			if len(b)-at < 4 {
 				return fail(errTruncated)
 			}
-			x.value = uint64(binary.LittleEndian.Uint32(b[at:]))
-			at += 4
+			x.value = fixed(4)
 		case blob:
 			n, err := uvarint()
 			if err != nil {

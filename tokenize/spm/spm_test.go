@@ -51,7 +51,8 @@ func TestGoldenDecode(t *testing.T) {
 		Model   string
 		IDs     []int32
 		Decoded string
-	}) {
+	},
+	) {
 		if loaded[r.Model] == nil {
 			loaded[r.Model] = load(t, r.Model)
 		}

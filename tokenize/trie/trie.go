@@ -82,7 +82,7 @@ func NewOf(keys []string, keep func(int) bool) (*Trie, error) {
 	if len(keys) > MaxKeys {
 		return nil, fmt.Errorf("trie: %d keys, at most %d", len(keys), MaxKeys)
 	}
-	b := builder{keys: keys}
+	b := builder{keys: keys, head: -1}
 	for i := range keys {
 		if keep(i) {
 			b.order = append(b.order, int32(i))
@@ -103,25 +103,26 @@ const (
 	open      = 16 // blocks at the end in which places are looked for
 )
 
-// A builder lays out units. Free units of the open blocks form a list.
+// A builder lays out units. Free units of the open blocks form a ring.
 type builder struct {
 	keys  []string
 	order []int32 // keys to insert, sorted
 
-	units []uint64
-	used  []bool // bases taken
-	free  []bool
-	list  []int32 // free units by place, in ascending order
+	units      []uint64
+	used       []bool  // bases taken
+	next, prev []int32 // of a free unit in the ring; next is -1 if it is not free
+	head       int32   // the first free unit, -1: none
 }
 
-// sort sorts the keys, comparing their first eight bytes as a number, and drops
-// all but the last of equal ones.
+// An item is a key to be sorted by its first eight bytes.
+type item struct {
+	head uint64
+	key  int32
+}
+
+// sort sorts the keys and drops all but the last of equal ones.
 func (b *builder) sort() {
-	type item struct {
-		head uint64
-		key  int32
-	}
-	items := make([]item, len(b.order))
+	items, other := make([]item, len(b.order)), make([]item, len(b.order))
 	for i, k := range b.order {
 		head := uint64(0)
 		for j, s := 0, b.keys[k]; j < 8 && j < len(s); j++ {
@@ -129,47 +130,89 @@ func (b *builder) sort() {
 		}
 		items[i] = item{head, k}
 	}
-	slices.SortFunc(items, func(x, y item) int {
-		if c := cmp.Compare(x.head, y.head); c != 0 {
-			return c
+	for shift := 0; shift < 64; shift += 16 {
+		var count [1 << 16]int32
+		for i := range items {
+			count[uint16(items[i].head>>shift)]++
 		}
-		return cmp.Or(strings.Compare(b.keys[x.key], b.keys[y.key]), cmp.Compare(x.key, y.key))
-	})
-	for i := range items {
-		b.order[i] = items[i].key
+		at := int32(0)
+		for i, n := range count {
+			count[i] = at
+			at += n
+		}
+		for _, x := range items {
+			k := uint16(x.head >> shift)
+			other[count[k]] = x
+			count[k]++
+		}
+		items, other = other, items
+	}
+	for i := 0; i < len(items); {
+		j := i + 1
+		for j < len(items) && items[j].head == items[i].head {
+			j++
+		}
+		if j > i+1 {
+			slices.SortFunc(items[i:j], func(x, y item) int {
+				return cmp.Or(strings.Compare(b.keys[x.key], b.keys[y.key]), cmp.Compare(x.key, y.key))
+			})
+		}
+		i = j
 	}
 	out := 0
-	for i, k := range b.order {
-		if i+1 < len(b.order) && b.keys[k] == b.keys[b.order[i+1]] {
+	for i, x := range items {
+		if i+1 < len(items) && b.keys[x.key] == b.keys[items[i+1].key] {
 			continue
 		}
-		b.order[out] = k
+		b.order[out] = x.key
 		out++
 	}
 	b.order = b.order[:out]
 }
 
-// grow adds a block.
+// grow adds a block and takes what is left of an old one out of the ring.
 func (b *builder) grow() {
-	n := len(b.units)
+	n := int32(len(b.units))
 	b.units = append(b.units, make([]uint64, blockSize)...)
 	b.used = append(b.used, make([]bool, blockSize)...)
-	b.free = append(b.free, make([]bool, blockSize)...)
-	if closed := n/blockSize - open; closed >= 0 { // forget what is left of an old one
-		end := int32((closed + 1) * blockSize)
-		k, _ := slices.BinarySearch(b.list, end)
-		b.list = b.list[k:]
+	b.next = append(b.next, make([]int32, blockSize)...)
+	b.prev = append(b.prev, make([]int32, blockSize)...)
+	if closed := n - open*blockSize; closed >= 0 {
+		for u := closed; u < closed+blockSize; u++ {
+			if b.next[u] >= 0 {
+				b.take(u)
+			}
+		}
 	}
-	for i := n; i < n+blockSize; i++ {
-		b.free[i] = true
-		b.list = append(b.list, int32(i))
+	last := n + blockSize - 1
+	for u := n; u <= last; u++ {
+		b.next[u], b.prev[u] = u+1, u-1
+	}
+	if b.head < 0 {
+		b.head = n
+		b.next[last], b.prev[n] = n, last
+	} else {
+		tail := b.prev[b.head]
+		b.next[tail], b.prev[n] = n, tail
+		b.next[last], b.prev[b.head] = b.head, last
 	}
 	if n == 0 {
 		b.used[0] = true // the base of nodes without children
 	}
 }
 
-func (b *builder) take(unit uint32) { b.free[unit] = false }
+// take takes a unit out of the ring.
+func (b *builder) take(u int32) {
+	next, prev := b.next[u], b.prev[u]
+	b.next[prev], b.prev[next] = next, prev
+	if b.head == u {
+		b.head = next
+		if next == u {
+			b.head = -1
+		}
+	}
+	b.next[u] = -1
+}
 
 // insert lays out the children of a node that keys order[from:to], equal up to
 // depth, pass through.
@@ -195,7 +238,7 @@ func (b *builder) insert(unit *uint64, from, to, depth int) error {
 	b.used[base] = true
 	for w, set := range labels {
 		for ; set != 0; set &= set - 1 {
-			b.take(base ^ uint32(w<<6+bits.TrailingZeros64(set)))
+			b.take(int32(base ^ uint32(w<<6+bits.TrailingZeros64(set))))
 		}
 	}
 	for from < to {
@@ -214,25 +257,19 @@ func (b *builder) insert(unit *uint64, from, to, depth int) error {
 	return nil
 }
 
-// place finds a base for children with the given bytes.
+// place finds a base for children with the given bytes, of which first is one.
 func (b *builder) place(first byte, labels *[4]uint64) (uint32, error) {
 	for {
-		kept := 0
-		for k, unit := range b.list {
-			if !b.free[unit] {
-				continue
-			}
-			b.list[kept] = unit
-			kept++
-			base := uint32(unit) ^ uint32(first)
+		for u := b.head; u >= 0; {
+			base := uint32(u) ^ uint32(first)
 			if !b.used[base] && b.fits(base, labels) {
-				kept += copy(b.list[kept:], b.list[k+1:])
-				b.list = b.list[:kept]
 				return base, nil
 			}
+			if u = b.next[u]; u == b.head {
+				break
+			}
 		}
-		b.list = b.list[:kept]
-		if len(b.units) >= 1<<31 {
+		if len(b.units) >= 1<<30 {
 			return 0, errors.New("trie: too large")
 		}
 		b.grow()
@@ -242,7 +279,7 @@ func (b *builder) place(first byte, labels *[4]uint64) (uint32, error) {
 func (b *builder) fits(base uint32, labels *[4]uint64) bool {
 	for w, set := range labels {
 		for ; set != 0; set &= set - 1 {
-			if !b.free[base^uint32(w<<6+bits.TrailingZeros64(set))] {
+			if b.next[base^uint32(w<<6+bits.TrailingZeros64(set))] < 0 {
 				return false
 			}
 		}

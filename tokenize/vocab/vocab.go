@@ -78,9 +78,9 @@ func pair(line string) ([2]string, error) {
 	return [2]string{l, r}, nil
 }
 
-// clipMerges is how many lines of CLIP's list are used, counted as the public
+// CLIPMerges is how many lines of CLIP's list are used, counted as the public
 // code counts.
-const clipMerges = 49152 - 256 - 2
+const CLIPMerges = 49152 - 256 - 2
 
 // CLIP reads CLIP's list of merges, unpacked: the lines from the second on, of
 // which those are used that the vocabulary has room for.
@@ -89,8 +89,8 @@ func CLIP(file string) ([][2]string, error) {
 	if !ok {
 		return nil, errors.New("one line: no list of merges")
 	}
-	merges := make([][2]string, 0, clipMerges)
-	for n := 2; len(merges) < clipMerges && file != ""; n++ {
+	merges := make([][2]string, 0, CLIPMerges)
+	for n := 2; len(merges) < CLIPMerges && file != ""; n++ {
 		var line string
 		line, file, _ = strings.Cut(file, "\n")
 		m, err := pair(line)

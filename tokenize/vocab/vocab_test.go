@@ -45,8 +45,8 @@ func TestMerges(t *testing.T) {
 }
 
 func TestCLIP(t *testing.T) {
-	got, err := CLIP("\"name#version: 0.2\ni n\nt h</w>\n" + strings.Repeat("a b\n", clipMerges))
-	if err != nil || len(got) != clipMerges || got[1] != [2]string{"t", "h</w>"} {
+	got, err := CLIP("\"name#version: 0.2\ni n\nt h</w>\n" + strings.Repeat("a b\n", CLIPMerges))
+	if err != nil || len(got) != CLIPMerges || got[1] != [2]string{"t", "h</w>"} {
 		t.Errorf("%d merges, %v", len(got), err)
 	}
 	for _, file := range []string{"", "one line", "head\nx\n"} {
