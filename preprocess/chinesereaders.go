@@ -31,6 +31,7 @@ var chineseReaders = []*reader{
 	of("m2/m2scorer", `^source_gold$`, gec.M2("m2scorer")),
 	of("m2/jfleg", `^.*\.m2$`, gec.M2("jfleg")),
 	of("m2/cherrant", `^.*\.m2\.(char|word)$`, gec.M2("cherrant")),
+	of("mucgec", `^MuCGEC_(dev|test|train).*\.txt$`, gec.MuCGEC),
 	parallel("gec", `^.*\.src$`),
 	parallel("gec/jfleg", `^(dev|test)\.src$`),
 	zhihuReader(),

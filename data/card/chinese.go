@@ -182,6 +182,13 @@ var chineseCards = []Card{
 		Sample:   "m2",
 	},
 	{
+		Name: "mucgec", Title: "MuCGEC, several corrections a sentence", Home: "https://github.com/HillZhang1999/MuCGEC",
+		Licence:  "research use",
+		Citation: "Y. Zhang, Z. Li, Z. Bao, J. Li, B. Zhang, C. Li, F. Huang, M. Zhang: MuCGEC: a Multi-Reference Multi-Source Evaluation Dataset for Chinese Grammatical Error Correction. NAACL 2022, arXiv 2204.10994",
+		Files:    []File{{Pattern: "MuCGEC_dev.txt", What: "sentences with their corrections"}},
+		Traps:    "any number of corrections, none included; ids twice",
+	},
+	{
 		Name: "gec", Also: []string{"gec/jfleg"}, Title: "sentences with corrected sentences in files beside them", Home: "https://github.com/keisks/jfleg",
 		Licence: "that of the corpus", Citation: "C. Napoles, K. Sakaguchi, J. Tetreault: JFLEG: A Fluency Corpus and Benchmark for Grammatical Error Correction. EACL 2017, arXiv 1702.04066",
 		Files: []File{

@@ -144,8 +144,10 @@ var englishCards = []Card{
 		Name: "imdb", Title: "IMDB, reviews of films", Home: "https://ai.stanford.edu/~amaas/data/sentiment/", Licence: "research use",
 		Citation: "A. L. Maas, R. E. Daly, P. T. Pham, D. Huang, A. Y. Ng, C. Potts: Learning Word Vectors for Sentiment Analysis. ACL 2011",
 		Files: []File{
-			{Pattern: "train/pos/", What: "train, positive", Unit: "reviews", Images: 12500}, {Pattern: "train/neg/", What: "train, negative", Unit: "reviews", Images: 12500},
-			{Pattern: "test/pos/", What: "test, positive", Unit: "reviews", Images: 12500}, {Pattern: "test/neg/", What: "test, negative", Unit: "reviews", Images: 12500},
+			{Pattern: "train/pos/", What: "train, positive", Unit: "reviews", Images: 12500},
+			{Pattern: "train/neg/", What: "train, negative", Unit: "reviews", Images: 12500},
+			{Pattern: "test/pos/", What: "test, positive", Unit: "reviews", Images: 12500},
+			{Pattern: "test/neg/", What: "test, negative", Unit: "reviews", Images: 12500},
 		},
 		Counts: splits(hyperpelt, "train", int64(25000), "test", int64(25000)), Sample: "imdb",
 		Traps: "folders have no order: reviews come by number; the unlabelled ones are left alone; <br /> is kept",

@@ -1,6 +1,6 @@
 // Package gec reads corpora of grammatical error correction: M2 files, the test
-// set and the training file of NLPCC-2018, and sources with corrected sentences
-// in files beside them.
+// set and the training file of NLPCC-2018, MuCGEC, and sources with corrected
+// sentences in files beside them.
 package gec
 
 import (
@@ -76,6 +76,30 @@ func trainLine(el *records.Element, out *records.Out[SourceFields, corpus.None])
 		refs = []string{source}
 	}
 	out.Row(c[0], SourceFields{source}, corpus.None{}).References = refs
+}
+
+// MuCGEC reads the files of MuCGEC, a line a sentence: id, sentence, corrections.
+var MuCGEC = &records.Records[SourceFields, corpus.None]{
+	Corpus: "mucgec", Task: "gec", Layout: records.Lines{}, KeyField: "id",
+	Rows: func(el *records.Element, row func([]byte)) {
+		id, _, _ := bytes.Cut(el.Bytes, []byte{'\t'})
+		row(id)
+	},
+	Decoder: func(*corpus.Source) func(*records.Element, *records.Out[SourceFields, corpus.None]) {
+		return func(el *records.Element, out *records.Out[SourceFields, corpus.None]) {
+			c := strings.Split(string(el.Bytes), "\t")
+			switch {
+			case !utf8.Valid(el.Bytes):
+				out.Dead(records.Fault{Field: "source", Reason: records.BadUTF8})
+			case c[0] == "":
+				out.Dead(records.Fault{Field: "id", Reason: records.Empty})
+			case len(c) < 2:
+				out.Dead(records.Fault{Field: "source", Reason: records.NoColumn})
+			default:
+				out.Row(c[0], SourceFields{c[1]}, corpus.None{}).References = c[2:]
+			}
+		}
+	},
 }
 
 // Sentences reads sentences to be corrected, a line each.

@@ -25,7 +25,8 @@ type EditsMeta struct {
 }
 
 // M2 reads M2 files: a line with the sentence, lines with edits, an empty line.
-// An edit that cannot be used goes alone, its sentence stays. Rows carry a line
+// An edit that cannot be used goes alone, its sentence stays; lines with targets
+// are passed over. Rows carry a line
 // only in files that are not tidy: in which more than one empty line stands
 // between sentences.
 func M2(name string) *records.Records[SentenceFields, EditsMeta] {
@@ -41,7 +42,7 @@ func M2(name string) *records.Records[SentenceFields, EditsMeta] {
 }
 
 func isSentence(line []byte) bool {
-	return bytes.HasPrefix(line, []byte("S ")) || string(line) == "S" || bytes.HasPrefix(line, []byte("S\n"))
+	return bytes.HasPrefix(line, []byte("S ")) || string(line) == "S" || bytes.HasPrefix(line, []byte("S\n")) || bytes.HasPrefix(line, []byte("S\r\n"))
 }
 
 func block(el *records.Element, out *records.Out[SentenceFields, EditsMeta]) {
@@ -54,28 +55,38 @@ func block(el *records.Element, out *records.Out[SentenceFields, EditsMeta]) {
 		out.Lost(records.Fault{Reason: reason})
 		return
 	}
-	f, m := SentenceFields{cut2(lines[0])}, EditsMeta{Edits: map[string][]string{}}
+	first := strings.TrimSuffix(lines[0], "\r")
+	f, m := SentenceFields{cut2(first)}, EditsMeta{Edits: map[string][]string{}}
 	if !utf8.ValidString(f.Sentence) {
-		out.Dead(records.Fault{Field: "sentence", Reason: records.BadUTF8, Raw: []byte(lines[0])})
+		out.Dead(records.Fault{Field: "sentence", Reason: records.BadUTF8, Raw: []byte(first)})
 		return
 	}
 	n := len(strings.Split(f.Sentence, " "))
 	offset := el.Offset + int64(len(lines[0])) + 1
 	var lost []records.Fault
-	for i, line := range lines[1:] {
+	for i, whole := range lines[1:] {
+		line := strings.TrimSuffix(whole, "\r")
 		annotator, edit, fault := editOf(line, n)
-		if fault.Bad() {
+		switch {
+		case isTarget(line):
+		case fault.Bad():
 			fault.Line, fault.Offset, fault.Raw = el.First+int64(i)+1, offset, []byte(line)
 			lost = append(lost, fault)
-		} else {
+		default:
 			m.Edits[annotator] = append(m.Edits[annotator], edit)
 		}
-		offset += int64(len(line)) + 1
+		offset += int64(len(whole)) + 1
 	}
 	out.Row("", f, m)
 	for _, fault := range lost {
 		out.Lost(fault)
 	}
+}
+
+// isTarget reports whether a line is a target, such as "T0-A0 ..." or "T0 ...":
+// ChERRANT writes them between a sentence and its edits, which tell the same.
+func isTarget(line string) bool {
+	return len(line) > 1 && line[0] == 'T' && '0' <= line[1] && line[1] <= '9'
 }
 
 // editOf reads a line such as "A 3 4|||Prep|||on|||REQUIRED|||-NONE-|||0", an edit
@@ -152,6 +163,7 @@ func (w *blockWalker) Next() *records.Element {
 	w.el.Index = w.index
 	w.index++
 	w.buf = append(w.buf[:0], line.Bytes...)
+	end := endOf(line)
 	if isSentence(line.Bytes) {
 		for line = w.take(); line != nil; line = w.take() {
 			if len(line.Bytes) == 0 {
@@ -161,7 +173,8 @@ func (w *blockWalker) Next() *records.Element {
 				w.next = line
 				break
 			}
-			w.buf = append(append(w.buf, '\n'), line.Bytes...)
+			w.buf = append(append(w.buf, end...), line.Bytes...)
+			end = endOf(line)
 			if w.el.To = line.To; len(w.buf) > rawjson.MaxElement {
 				w.err = &pipeline.RefusedError{File: w.src.Name, Line: w.el.First, Offset: w.el.Offset, Reason: fmt.Sprintf("block of more than %d bytes", rawjson.MaxElement)}
 				return nil
@@ -172,6 +185,11 @@ func (w *blockWalker) Next() *records.Element {
 		w.el.Line = 0
 	}
 	return &w.el
+}
+
+// endOf is what ends a line, so that offsets in a block are those of the file.
+func endOf(line *records.Element) string {
+	return "\r\n"[2-min(line.To-line.Offset-int64(len(line.Bytes)), 2):]
 }
 
 func (w *blockWalker) take() *records.Element {
