@@ -11,8 +11,10 @@ import (
 
 func TestMaxMatchFiles(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		res, err := Run(t.Context(), Request{Metrics: []string{"maxmatch", "maxmatch:ignorecase=true"}, Workers: workers, Bootstrap: 20,
-			Pred: input.Source{Path: "maxmatch/testdata/ten_lines.hyp"}, Refs: []input.Source{{Path: "maxmatch/testdata/ten_lines.m2"}}})
+		res, err := Run(t.Context(), Request{
+			Metrics: []string{"maxmatch", "maxmatch:ignorecase=true"}, Workers: workers, Bootstrap: 20,
+			Pred: input.Source{Path: "maxmatch/testdata/ten_lines.hyp"}, Refs: []input.Source{{Path: "maxmatch/testdata/ten_lines.m2"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

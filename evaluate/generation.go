@@ -223,7 +223,8 @@ func (f *nltkFamily) score(sum []float64, last nltkbleu.Last) float64 {
 // newGLEU is NLTK's GLEU.
 func newGLEU(s *spec, _ *Request) (family, error) {
 	seg := s.choice("seg", "blank", "char")
-	return &ratioFamily{name: "nltk-gleu", what: "nltk-3.10.4|n:1-4|seg:" + seg,
+	return &ratioFamily{
+		name: "nltk-gleu", what: "nltk-3.10.4|n:1-4|seg:" + seg,
 		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 			hyps, refs := numbered(c, seg)
 			return func() scorer {
@@ -233,7 +234,8 @@ func newGLEU(s *spec, _ *Request) (family, error) {
 					row[0], row[1] = float64(m), float64(n)
 				}
 			}, nil
-		}}, nil
+		},
+	}, nil
 }
 
 // newDistinct is Distinct-1 to Distinct-4 of the predictions.

@@ -112,7 +112,7 @@ func TestChineseGeneration(t *testing.T) {
 			t.Errorf("%s: mean bigram-only BLEU %v, want %v", name, got, g.Char.Bigram)
 		}
 		for mode, want := range map[string]rougeMeans{"yes": g.Char.Excl, "no": g.Char.List} {
-			var kept, keptRefs = []string{}, [][]string{}
+			kept, keptRefs := []string{}, [][]string{}
 			for i, p := range preds {
 				if strings.Trim(p, ". ") != "" && strings.Trim(refs[i][0], ". ") != "" {
 					kept, keptRefs = append(kept, p), append(keptRefs, refs[i])

@@ -206,6 +206,7 @@ type rationaleFamily struct{}
 func (f *rationaleFamily) names() []string {
 	return []string{"rationale-bleu-1", "rationale-bleu-4", "rationale-rouge-l"}
 }
+
 func (f *rationaleFamily) variant() string {
 	return "lupantech/ScienceQA-2cbf831|nltk 3.10.4, rouge 1.0.1"
 }

@@ -82,8 +82,10 @@ func captioned(split string, n int) []row {
 }
 
 func examples() *table[row] {
-	return &table[row]{Name: "examples", schema: example.Schema, order: []string{"train", "test"},
-		splits: map[string][]row{"train": captioned("train", 60), "test": captioned("test", 24)}}
+	return &table[row]{
+		Name: "examples", schema: example.Schema, order: []string{"train", "test"},
+		splits: map[string][]row{"train": captioned("train", 60), "test": captioned("test", 24)},
+	}
 }
 
 func predictions() *table[prediction.Row] {

@@ -17,7 +17,8 @@ import (
 // newAccuracy counts predictions that equal a reference, white space at the
 // ends aside.
 func newAccuracy(s *spec, _ *Request) (family, error) {
-	return &meanFamily{values: []string{"accuracy"}, what: "scikit-learn-1.9.1|strings stripped",
+	return &meanFamily{
+		values: []string{"accuracy"}, what: "scikit-learn-1.9.1|strings stripped",
 		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 			return func() scorer {
 				return func(i int, row []float64) {
@@ -30,13 +31,15 @@ func newAccuracy(s *spec, _ *Request) (family, error) {
 					}
 				}
 			}, nil
-		}}, nil
+		},
+	}, nil
 }
 
 // newGQA is the share of predictions that are the answer, letter by letter, in
 // percent, as GQA's script has it.
 func newGQA(s *spec, _ *Request) (family, error) {
-	return &meanFamily{values: []string{"gqa"}, what: "GQA eval.py|exact", scale: 100,
+	return &meanFamily{
+		values: []string{"gqa"}, what: "GQA eval.py|exact", scale: 100,
 		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 			return func() scorer {
 				return func(i int, row []float64) {
@@ -46,7 +49,8 @@ func newGQA(s *spec, _ *Request) (family, error) {
 					}
 				}
 			}, nil
-		}}, nil
+		},
+	}, nil
 }
 
 // mostLabels bounds the table of pairs of labels.
@@ -103,8 +107,10 @@ func (f *confusionFamily) total(sum, values []float64) {
 func (f *confusionFamily) one(_ int, _, values []float64) { values[0] = math.NaN() }
 
 func newMatthews(s *spec, _ *Request) (family, error) {
-	return &confusionFamily{name: "matthews", what: "scikit-learn-1.9.1",
-		value: func(c *classify.Confusion, _ []string) float64 { return c.Matthews() }}, nil
+	return &confusionFamily{
+		name: "matthews", what: "scikit-learn-1.9.1",
+		value: func(c *classify.Confusion, _ []string) float64 { return c.Matthews() },
+	}, nil
 }
 
 func newF1(s *spec, _ *Request) (family, error) {
@@ -154,7 +160,8 @@ func newF1(s *spec, _ *Request) (family, error) {
 // newCorrelation is Pearson's or Spearman's.
 func newCorrelation(name string) func(*spec, *Request) (family, error) {
 	return func(s *spec, _ *Request) (family, error) {
-		return &setFamily{values: []string{name}, what: "scipy-1.17.1|float64",
+		return &setFamily{
+			values: []string{name}, what: "scipy-1.17.1|float64",
 			open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
 				x, y := make([]float64, c.n()), make([]float64, c.n())
 				for i, p := range c.Predictions {
@@ -186,7 +193,8 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 						}
 					}
 				}, nil
-			}}, nil
+			},
+		}, nil
 	}
 }
 
@@ -201,7 +209,8 @@ func newSquad(name string, scale float64, v2 bool) func(*spec, *Request) (family
 		case scale == 1:
 			what = "super_glue record_evaluation"
 		}
-		return &meanFamily{values: []string{name + "-em", name + "-f1"}, what: what, scale: scale,
+		return &meanFamily{
+			values: []string{name + "-em", name + "-f1"}, what: what, scale: scale,
 			prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 				return func() scorer {
 					return func(i int, row []float64) {
@@ -212,14 +221,16 @@ func newSquad(name string, scale float64, v2 bool) func(*spec, *Request) (family
 						}
 					}
 				}, nil
-			}}, nil
+			},
+		}, nil
 	}
 }
 
 // newMultiRC groups answers by question: an id is QUESTION and a last part
 // behind "/", "_" or "-".
 func newMultiRC(s *spec, _ *Request) (family, error) {
-	return &setFamily{values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, what: "super_glue evaluate_multirc|question: id less its last part",
+	return &setFamily{
+		values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, what: "super_glue evaluate_multirc|question: id less its last part",
 		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
 			questions := make([]string, c.n())
 			for i, id := range c.IDs {
@@ -238,5 +249,6 @@ func newMultiRC(s *spec, _ *Request) (family, error) {
 					values[0], values[1], values[2] = m.Scores()
 				}
 			}, nil
-		}}, nil
+		},
+	}, nil
 }

@@ -113,8 +113,10 @@ func TestVQAFiles(t *testing.T) {
 	d, _ := json.Marshal(doc)
 	p, _ := json.Marshal(preds)
 	for version, want := range scores {
-		res, err := Run(t.Context(), Request{Metrics: []string{"vqa:types=all:version=" + version},
-			Pred: input.Source{Path: write(t, "p.json", string(p))}, Refs: []input.Source{{Path: write(t, "r.json", string(d))}}})
+		res, err := Run(t.Context(), Request{
+			Metrics: []string{"vqa:types=all:version=" + version},
+			Pred:    input.Source{Path: write(t, "p.json", string(p))}, Refs: []input.Source{{Path: write(t, "r.json", string(d))}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

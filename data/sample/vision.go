@@ -159,8 +159,14 @@ func gqaDocuments(c *COCO) (docs []Document) {
 				for k, q := range ask(c.random(i, forQuestions), c.scene(i), questionsPerImage) {
 					full := "It is " + q.answer + "."
 					out = append(out, member{fmt.Sprintf("%08d", c.entries[i].id*10+k), ordered{
-						{"imageId", fmt.Sprint(c.entries[i].id)}, {"question", q.text}, {"answer", q.answer}, {"fullAnswer", full}, {"isBalanced", true},
-						{"types", ordered{{"structural", q.structural}, {"semantic", "attr"}}}, {"groups", ordered{{"global", nil}}}, {"entailed", []string{}},
+						{"imageId", fmt.Sprint(c.entries[i].id)},
+						{"question", q.text},
+						{"answer", q.answer},
+						{"fullAnswer", full},
+						{"isBalanced", true},
+						{"types", ordered{{"structural", q.structural}, {"semantic", "attr"}}},
+						{"groups", ordered{{"global", nil}}},
+						{"entailed", []string{}},
 					}})
 				}
 			}
@@ -266,8 +272,13 @@ func snliveDocuments(c *COCO) (docs []Document) {
 		docs = append(docs, lineDoc("snli_ve_"+x.file+".jsonl", func(put func(any)) {
 			each(x.split, func(id, caption, hypothesis, label string, k int) {
 				put(ordered{
-					{"Flickr30K_ID", strings.TrimSuffix(id, ".jpg")}, {"annotator_labels", []string{label}}, {"captionID", id + "#0"}, {"gold_label", label},
-					{"pairID", fmt.Sprintf("%s#0r1%s", id, label[:1])}, {"sentence1", caption}, {"sentence2", hypothesis},
+					{"Flickr30K_ID", strings.TrimSuffix(id, ".jpg")},
+					{"annotator_labels", []string{label}},
+					{"captionID", id + "#0"},
+					{"gold_label", label},
+					{"pairID", fmt.Sprintf("%s#0r1%s", id, label[:1])},
+					{"sentence1", caption},
+					{"sentence2", hypothesis},
 				})
 			})
 		}))
@@ -325,7 +336,19 @@ func problem(split, question string, choices []string, answer int, hint string, 
 		lecture = "A shape is known by its outline.\nCount its corners."
 	}
 	return ordered{
-		{"question", question}, {"choices", choices}, {"answer", answer}, {"hint", hint}, {"image", image}, {"task", "closed choice"}, {"grade", "grade2"},
-		{"subject", subject}, {"topic", "basics"}, {"category", "shapes and numbers"}, {"skill", "Look and count"}, {"lecture", lecture}, {"solution", solution}, {"split", split},
+		{"question", question},
+		{"choices", choices},
+		{"answer", answer},
+		{"hint", hint},
+		{"image", image},
+		{"task", "closed choice"},
+		{"grade", "grade2"},
+		{"subject", subject},
+		{"topic", "basics"},
+		{"category", "shapes and numbers"},
+		{"skill", "Look and count"},
+		{"lecture", lecture},
+		{"solution", solution},
+		{"split", split},
 	}
 }

@@ -76,8 +76,10 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 		}
 	}
 	if missing == RefuseMissing && len(out.Unpredicted) > 0 {
-		return nil, &pipeline.RefusedError{File: refs.Places[0].File, Offset: -1,
-			Reason: fmt.Sprintf("%d of %d references have no prediction: %s", len(out.Unpredicted), len(refs.IDs), some(out.Unpredicted))}
+		return nil, &pipeline.RefusedError{
+			File: refs.Places[0].File, Offset: -1,
+			Reason: fmt.Sprintf("%d of %d references have no prediction: %s", len(out.Unpredicted), len(refs.IDs), some(out.Unpredicted)),
+		}
 	}
 	if len(out.IDs) == 0 {
 		return nil, fmt.Errorf("nothing to score: %d predictions, %d references", len(pred.IDs), len(refs.IDs))

@@ -150,27 +150,64 @@ func step2(w string) string {
 		return step2(w[:len(w)-2])
 	}
 	return apply(w, []suffix{
-		{"ational", "ate", positive}, {"tional", "tion", positive}, {"enci", "ence", positive}, {"anci", "ance", positive},
-		{"izer", "ize", positive}, {"bli", "ble", positive}, {"alli", "al", positive}, {"entli", "ent", positive}, {"eli", "e", positive},
-		{"ousli", "ous", positive}, {"ization", "ize", positive}, {"ation", "ate", positive}, {"ator", "ate", positive}, {"alism", "al", positive},
-		{"iveness", "ive", positive}, {"fulness", "ful", positive}, {"ousness", "ous", positive}, {"aliti", "al", positive}, {"iviti", "ive", positive},
-		{"biliti", "ble", positive}, {"fulli", "ful", positive}, {"logi", "log", func(stem string) bool { return positive(stem + "l") }},
+		{"ational", "ate", positive},
+		{"tional", "tion", positive},
+		{"enci", "ence", positive},
+		{"anci", "ance", positive},
+		{"izer", "ize", positive},
+		{"bli", "ble", positive},
+		{"alli", "al", positive},
+		{"entli", "ent", positive},
+		{"eli", "e", positive},
+		{"ousli", "ous", positive},
+		{"ization", "ize", positive},
+		{"ation", "ate", positive},
+		{"ator", "ate", positive},
+		{"alism", "al", positive},
+		{"iveness", "ive", positive},
+		{"fulness", "ful", positive},
+		{"ousness", "ous", positive},
+		{"aliti", "al", positive},
+		{"iviti", "ive", positive},
+		{"biliti", "ble", positive},
+		{"fulli", "ful", positive},
+		{"logi", "log", func(stem string) bool { return positive(stem + "l") }},
 	})
 }
 
 func step3(w string) string {
 	return apply(w, []suffix{
-		{"icate", "ic", positive}, {"ative", "", positive}, {"alize", "al", positive}, {"iciti", "ic", positive},
-		{"ical", "ic", positive}, {"ful", "", positive}, {"ness", "", positive},
+		{"icate", "ic", positive},
+		{"ative", "", positive},
+		{"alize", "al", positive},
+		{"iciti", "ic", positive},
+		{"ical", "ic", positive},
+		{"ful", "", positive},
+		{"ness", "", positive},
 	})
 }
 
 func step4(w string) string {
 	return apply(w, []suffix{
-		{"al", "", above1}, {"ance", "", above1}, {"ence", "", above1}, {"er", "", above1}, {"ic", "", above1}, {"able", "", above1}, {"ible", "", above1},
-		{"ant", "", above1}, {"ement", "", above1}, {"ment", "", above1}, {"ent", "", above1},
+		{"al", "", above1},
+		{"ance", "", above1},
+		{"ence", "", above1},
+		{"er", "", above1},
+		{"ic", "", above1},
+		{"able", "", above1},
+		{"ible", "", above1},
+		{"ant", "", above1},
+		{"ement", "", above1},
+		{"ment", "", above1},
+		{"ent", "", above1},
 		{"ion", "", func(s string) bool { return above1(s) && strings.ContainsRune("st", rune(s[len(s)-1])) }},
-		{"ou", "", above1}, {"ism", "", above1}, {"ate", "", above1}, {"iti", "", above1}, {"ous", "", above1}, {"ive", "", above1}, {"ize", "", above1},
+		{"ou", "", above1},
+		{"ism", "", above1},
+		{"ate", "", above1},
+		{"iti", "", above1},
+		{"ous", "", above1},
+		{"ive", "", above1},
+		{"ize", "", above1},
 	})
 }
 

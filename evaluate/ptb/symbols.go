@@ -8,9 +8,7 @@ type symbol = uint8
 
 // Symbols beyond ASCII. A character outside the basic plane is two symBad.
 const (
-	symNewline symbol = '\n'
-
-	symLetter        symbol = iota + 0x7f // letters and digits of no interest, not upper case
+	symLetter        symbol = iota + 0x80 // letters and digits of no interest, not upper case
 	symUpper                              // upper-case letters
 	symMark                               // combining marks and modifier letters
 	symDigit                              // decimal digits that are not ASCII

@@ -122,8 +122,10 @@ func (*model) Run(_ context.Context, t *pipeline.Task, _ pipeline.Part) error {
 	v := 0.871
 	doc, err := json.Marshal(map[string]any{
 		"model": "ort",
-		"config": map[string]any{"parameters": 1234567, "features": map[string]any{"height": 7, "width": 7, "dim": 256},
-			"model": map[string]any{"d_model": 128, "heads": 8, "encoder_map": []int{0, 0, 0, 1, 1, 1}, "share_kv": true, "dropout": 0.1}},
+		"config": map[string]any{
+			"parameters": 1234567, "features": map[string]any{"height": 7, "width": 7, "dim": 256},
+			"model": map[string]any{"d_model": 128, "heads": 8, "encoder_map": []int{0, 0, 0, 1, 1, 1}, "share_kv": true, "dropout": 0.1},
+		},
 		"state": map[string]any{"step": 1000, "steps": 1200, "metric": "cider", "validation": v, "loss": 1.2},
 	})
 	if err != nil {
@@ -250,8 +252,10 @@ func TestReport(t *testing.T) {
 	})
 	t.Run("what it says", func(t *testing.T) {
 		for _, text := range []string{page, md} {
-			for _, want := range []string{"Captions of a miniature COCO", "CIDEr", "ACORT-base", "127.8", "With the images shuffled", "the model, beam 3", "only images marked unseen",
-				"the same caption for every image", "1\u202f234\u202f567", "v = 24, d = 2", "of step 1\u202f000", "dangling last word", "preprocess/ingest", "data/sample", "seed &amp; nothing"} {
+			for _, want := range []string{
+				"Captions of a miniature COCO", "CIDEr", "ACORT-base", "127.8", "With the images shuffled", "the model, beam 3", "only images marked unseen",
+				"the same caption for every image", "1\u202f234\u202f567", "v = 24, d = 2", "of step 1\u202f000", "dangling last word", "preprocess/ingest", "data/sample", "seed &amp; nothing",
+			} {
 				if text == md {
 					want = strings.ReplaceAll(want, "&amp;", "&")
 				}

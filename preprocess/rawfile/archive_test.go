@@ -78,8 +78,14 @@ func openArchive(t testing.TB, ctx context.Context, b []byte) (*Archive, error) 
 func TestArchive(t *testing.T) {
 	long := strings.Repeat("0123456789", 300_000)
 	files := []file{
-		{"QNLI/", ""}, {"QNLI/train.tsv", long}, {"__MACOSX/QNLI/._train.tsv", "x"}, {"QNLI/.DS_Store", "x"}, {"QNLI/._dev.tsv", "x"},
-		{"QNLI/link.tsv", "-> /etc/hostname"}, {"QNLI/dev.tsv", "abc"}, {"QNLI/inner.gz", string(gz(t, "inside"))},
+		{"QNLI/", ""},
+		{"QNLI/train.tsv", long},
+		{"__MACOSX/QNLI/._train.tsv", "x"},
+		{"QNLI/.DS_Store", "x"},
+		{"QNLI/._dev.tsv", "x"},
+		{"QNLI/link.tsv", "-> /etc/hostname"},
+		{"QNLI/dev.tsv", "abc"},
+		{"QNLI/inner.gz", string(gz(t, "inside"))},
 	}
 	for what, b := range map[string][]byte{"zip": zipOf(t, files...), "tar": tarOf(t, files...), "tar.gz": gz(t, string(tarOf(t, files...)))} {
 		a, err := openArchive(t, t.Context(), b)

@@ -19,12 +19,8 @@ type merge struct {
 
 // A merger turns words into ids.
 type merger struct {
-	ids   []int32
-	rank  []uint32 // of the pair that begins here
-	to    []int32
-	long  []symbol
-	heap  []merge
-	index []int32
+	long []symbol
+	heap []merge
 }
 
 // word appends the ids of the word text[i:j].

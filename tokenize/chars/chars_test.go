@@ -160,7 +160,7 @@ func TestManyMarks(t *testing.T) {
 }
 
 func TestLoadOnce(t *testing.T) {
-	if Load() != Load() {
+	if a, b := Load(), Load(); a != b {
 		t.Error("two tables")
 	}
 	if p := Load().Of(-1); p != Load().Of(0x10FFFF) {

@@ -21,7 +21,6 @@ const maxSegment = 1_000_000
 type Mender struct {
 	table *chars.Table
 	norm  *chars.Normalizer
-	runes []rune
 }
 
 // New returns a mender.

@@ -148,12 +148,8 @@ func (f *Frame) truncate(a, b int, two bool, room int, t Truncation) (int, int, 
 			}
 			return a, b, nil
 		}
-		small, large := min(a, b), max(a, b)
-		if small > room {
-			large = small
-		} else {
-			large = max(small, room-small)
-		}
+		small := min(a, b)
+		large := max(small, room-small)
 		if small+large > room {
 			small = room / 2
 			large = small + room%2

@@ -175,7 +175,6 @@ func (e *convertedLlama) tokens(tokens []model.Token, text string, i, j int, fir
 type noLegacy struct {
 	e    model.Encoder
 	name int // pieces of the unknown token's name
-	buf  []byte
 	ids  []int32
 	toks []model.Token
 }

@@ -49,17 +49,6 @@ type (
 
 func (n pyName) String() string { return n.module + "." + n.name }
 
-// set appends or replaces an entry.
-func (d *pyDict) set(k, v any) {
-	for i, have := range d.keys {
-		if s, ok := k.(string); ok && have == s {
-			d.vals[i] = v
-			return
-		}
-	}
-	d.keys, d.vals = append(d.keys, k), append(d.vals, v)
-}
-
 func (d *pyDict) get(key string) any {
 	for i, k := range d.keys {
 		if k == key {

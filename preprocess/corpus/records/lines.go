@@ -44,7 +44,6 @@ type lineWalker struct {
 	base   int64 // offset and number before the first line
 	before int64
 	skip   func([]byte) bool
-	tidy   *bool // if lines are told only of files that are not tidy
 	el     Element
 	index  int64
 	last   int64 // number of the last line

@@ -22,7 +22,6 @@ type member struct {
 	name  string
 	read  func(p *rawjson.Parser) Fault
 	reset func()
-	fault Fault // while it is missing: Missing, or none
 	must  bool
 	met   bool
 	now   Fault

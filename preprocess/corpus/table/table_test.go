@@ -49,10 +49,14 @@ func TestTable(t *testing.T) {
 		"no label column":      {"id\ttext\na\tone\n", "0@2 a \"one\" <nil> -1"},
 		"no label":             {"id\ttext\tlabel\na\tone\t-1\n", "0@2 a \"one\" <nil> -1"},
 		"lines ended by CR":    {"id\ttext\tlabel\ra\tone\t0\r\rb\ttwo\t1", "0@2 a \"one\" bad 0\n1@4 b \"two\" good 1"},
-		"keys that occur twice": {"id\ttext\tlabel\na\tone\t0\na\ttwo\t0\nb\tx\t7\nb\tthree\t1\n\tfour\t1\n",
-			"0@2 a \"one\" bad 0\n3@5 b \"three\" good 1\n1@3+22 id: duplicate key \"a\\ttwo\\t0\"\n2@4+30 label: unknown label \"b\\tx\\t7\"\n4@6+46 id: empty text \"\\tfour\\t1\""},
-		"widths": {"id\ttext\tlabel\na\nb\tx\ny\tz\t1\tw\nc\td\te\tf\n",
-			"0@2+14 text: 1 columns where 3 are expected \"a\"\n1@3+16 label: 2 columns where 3 are expected \"b\\tx\"\n2@4+20 : 4 columns where 3 are expected \"y\\tz\\t1\\tw\"\n3@5+28 label: 4 columns where 3 are expected \"c\\td\\te\\tf\""},
+		"keys that occur twice": {
+			"id\ttext\tlabel\na\tone\t0\na\ttwo\t0\nb\tx\t7\nb\tthree\t1\n\tfour\t1\n",
+			"0@2 a \"one\" bad 0\n3@5 b \"three\" good 1\n1@3+22 id: duplicate key \"a\\ttwo\\t0\"\n2@4+30 label: unknown label \"b\\tx\\t7\"\n4@6+46 id: empty text \"\\tfour\\t1\"",
+		},
+		"widths": {
+			"id\ttext\tlabel\na\nb\tx\ny\tz\t1\tw\nc\td\te\tf\n",
+			"0@2+14 text: 1 columns where 3 are expected \"a\"\n1@3+16 label: 2 columns where 3 are expected \"b\\tx\"\n2@4+20 : 4 columns where 3 are expected \"y\\tz\\t1\\tw\"\n3@5+28 label: 4 columns where 3 are expected \"c\\td\\te\\tf\"",
+		},
 		"no header, three columns": {"a\t1\tone\nb\t0\n", "0@1 a \"one\" good 1\n1@2+8 text: 2 columns where 3 are expected \"b\\t0\""},
 		"no header, two columns":   {"one\ta\ntwo\tb\n", "0@1 a \"one\" <nil> -1\n1@2 b \"two\" <nil> -1"},
 		"no header known":          {"a\tb\tc\td\n", "x.tsv:1: text: missing column in header"},
@@ -82,10 +86,23 @@ func TestLabels(t *testing.T) {
 		l        *Labels
 		in, want string
 	}{
-		{Classes("a", "b"), "b", "b 1"}, {Classes("a", "b"), " 0", "a 0"}, {Classes("a", "b"), "+1", "b 1"}, {Classes("a", "b"), "-1", "none -1"},
-		{Classes("a", "b"), "-2", "unknown label"}, {Classes("a", "b"), "1.0", "unknown label"}, {Classes("a", "b"), "", "empty label"}, {Classes("a", "b"), "A", "unknown label"},
-		{Classes("a", "b").Or("-"), "-", "none -1"}, {Numbers(0, 5), "5", "5.0"}, {Numbers(0, 5), "3.800", "3.8"}, {Numbers(0, 5), "5.2", "number out of range"},
-		{Numbers(0, 5), "nan", "number expected"}, {Numbers(0, 5), "0x1p2", "number expected"}, {Numbers(0, 5), "1e-5", "1e-05"}, {Texts(), "", ""}, {Texts(), "x", "x"},
+		{Classes("a", "b"), "b", "b 1"},
+		{Classes("a", "b"), " 0", "a 0"},
+		{Classes("a", "b"), "+1", "b 1"},
+		{Classes("a", "b"), "-1", "none -1"},
+		{Classes("a", "b"), "-2", "unknown label"},
+		{Classes("a", "b"), "1.0", "unknown label"},
+		{Classes("a", "b"), "", "empty label"},
+		{Classes("a", "b"), "A", "unknown label"},
+		{Classes("a", "b").Or("-"), "-", "none -1"},
+		{Numbers(0, 5), "5", "5.0"},
+		{Numbers(0, 5), "3.800", "3.8"},
+		{Numbers(0, 5), "5.2", "number out of range"},
+		{Numbers(0, 5), "nan", "number expected"},
+		{Numbers(0, 5), "0x1p2", "number expected"},
+		{Numbers(0, 5), "1e-5", "1e-05"},
+		{Texts(), "", ""},
+		{Texts(), "x", "x"},
 	} {
 		v, got := c.l.Parse([]byte(c.in))
 		if got == "" {
