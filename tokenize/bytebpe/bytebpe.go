@@ -46,6 +46,7 @@ type Model struct {
 	pairs   pairs
 	words   *memo.Table
 	names   []name
+	folds   bool // ASCII capitals are taken for small letters
 	apart   bool // names are cut into words like other text, but no word goes on behind one
 }
 
@@ -141,6 +142,10 @@ func (m *Model) Name(tokens ...string) error {
 	m.apart = m.pattern == CLIPFast
 	return nil
 }
+
+// Fold makes the model take ASCII capitals for small letters, so that ASCII text
+// need not be put in lower case before. To be called before the first use.
+func (m *Model) Fold() { m.folds = true }
 
 // is reports whether a piece is that of a merge.
 func is(piece string, x [2]string) bool {

@@ -2,8 +2,10 @@ package bytebpe
 
 import (
 	"unicode/utf8"
+	"unsafe"
 
 	"espalier/tokenize/chars"
+	"espalier/tokenize/memo"
 	"espalier/tokenize/model"
 )
 
@@ -11,10 +13,11 @@ type encoder struct {
 	m *Model
 	merger
 	ids []int32
+	low []byte // a word in lower case
 }
 
 func (m *Model) splitter() splitter {
-	return splitter{m.table, m.pattern == GPT2Python || m.pattern == CLIP, m.suffixed()}
+	return splitter{m.table, m.pattern == GPT2Python || m.pattern == CLIP, m.suffixed(), m.folds}
 }
 
 // next returns the word at or, if white space goes, behind text[i], and its id if
@@ -39,7 +42,7 @@ func (m *Model) next(s *splitter, text string, i int, limit *int) (from, to int,
 		i += size
 	}
 	if text[i] == '<' && m.names != nil {
-		if n, id := named(m.names, text, i); n > 0 && !m.apart {
+		if n, id := named(m.names, text, i, m.folds); n > 0 && !m.apart {
 			return i, i + n, id
 		} else if id >= 0 && i >= *limit {
 			*limit = i + n
@@ -52,9 +55,34 @@ func (m *Model) next(s *splitter, text string, i int, limit *int) (from, to int,
 // Append appends the ids of a text.
 func (e *encoder) Append(ids []int32, text string) []int32 {
 	m := e.m
+	if !m.suffixed() {
+		return e.words(ids, text, 0, len(text))
+	}
+	for i := 0; i < len(text); { // no word goes on behind a blank
+		if text[i] == ' ' {
+			i++
+			continue
+		}
+		j := memo.End(text, i, ' ')
+		ref, hash := m.words.Find(text, i, j)
+		if ref != 0 {
+			ids = m.words.Append(ids, ref)
+		} else {
+			from := len(ids)
+			ids = e.words(ids, text, i, j)
+			m.words.Add(text, i, j, hash, ids[from:], 0)
+		}
+		i = j
+	}
+	return ids
+}
+
+// words appends the ids of text[i:j], whose ends no word crosses, word by word.
+func (e *encoder) words(ids []int32, text string, i, j int) []int32 {
+	m := e.m
 	s := m.splitter()
 	limit := 0
-	for at := 0; at < len(text); {
+	for at, text := i, text[:j]; at < len(text); {
 		i, j, id := m.next(&s, text, at, &limit)
 		at = j
 		if i == j {
@@ -70,10 +98,28 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 			continue
 		}
 		from := len(ids)
-		ids = e.word(m, ids, text, i, j)
+		ids = e.fold(ids, text, i, j)
 		m.words.Add(text, i, j, hash, ids[from:], 0)
 	}
 	return ids
+}
+
+// fold appends the ids of the word text[i:j], in lower case if the model folds.
+func (e *encoder) fold(ids []int32, text string, i, j int) []int32 {
+	if e.m.folds {
+		for k := i; k < j; k++ {
+			if c := text[k]; 'A' <= c && c <= 'Z' {
+				e.low = append(e.low[:0], text[i:j]...)
+				for k, c := range e.low {
+					if 'A' <= c && c <= 'Z' {
+						e.low[k] = c + 'a' - 'A'
+					}
+				}
+				return e.word(e.m, ids, unsafe.String(&e.low[0], len(e.low)), 0, len(e.low))
+			}
+		}
+	}
+	return e.word(e.m, ids, text, i, j)
 }
 
 // AppendTokens appends the tokens of a text. The place of a token is that of the
@@ -92,7 +138,7 @@ func (e *encoder) AppendTokens(tokens []model.Token, text string) []model.Token 
 			tokens = append(tokens, model.Token{ID: id, Start: int32(i), End: int32(j), Piece: m.vocab[id]})
 			continue
 		}
-		e.ids = e.word(m, e.ids[:0], text, i, j)
+		e.ids = e.fold(e.ids[:0], text, i, j)
 		for _, id := range e.ids {
 			end := min(i+len(m.bytes[id]), j) // without the suffix
 			tokens = append(tokens, model.Token{

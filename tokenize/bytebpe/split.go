@@ -24,9 +24,10 @@ var ascii = func() (c [utf8.RuneSelf]chars.Class) {
 
 // A splitter cuts text into words.
 type splitter struct {
-	table  *chars.Table
-	python bool // classes of Python's regex module
-	folds  bool // case does not count
+	table   *chars.Table
+	python  bool // classes of Python's regex module
+	clipped bool // CLIP's pattern
+	folds   bool // capitals are taken for small letters
 }
 
 // at returns the class and length of the character at text[i].
@@ -40,7 +41,7 @@ func (s *splitter) at(text string, i int) (chars.Class, int) {
 	}
 	p := s.table.Of(r)
 	if s.python {
-		if r == 0x345 && s.folds { // as its upper case is a letter it is no "other" without regard to case
+		if r == 0x345 && s.clipped { // as its upper case is a letter it is no "other" without regard to case
 			return chars.White, size
 		}
 		return p.Python(), size
@@ -117,8 +118,9 @@ func contraction(text string, i int) int {
 	return 0
 }
 
-// anyCase is contraction that takes capitals, and U+017F for an s, as well.
-func anyCase(text string, i int) int {
+// anyCase is contraction that takes capitals, and U+017F for an s if long is set,
+// as well.
+func anyCase(text string, i int, long bool) int {
 	if len(text)-i < 2 {
 		return 0
 	}
@@ -140,15 +142,16 @@ func anyCase(text string, i int) int {
 			return 3
 		}
 	}
-	if len(text)-i > 2 && text[i+1:i+3] == "\u017f" {
+	if long && len(text)-i > 2 && text[i+1:i+3] == "\u017f" {
 		return 3
 	}
 	return 0
 }
 
 // named returns the length of a special token's name at text[i], in any case
-// and with U+017F for an s, and its id if it is as it should be, -1 otherwise.
-func named(names []name, text string, i int) (int, int32) {
+// and with U+017F for an s, and its id if it is as it should be, or would be in
+// lower case if folds is set, -1 otherwise.
+func named(names []name, text string, i int, folds bool) (int, int32) {
 	for _, x := range names {
 		at := i
 		for k := 0; k < len(x.text); k++ {
@@ -167,7 +170,7 @@ func named(names []name, text string, i int) (int, int32) {
 		if at > len(text) {
 			continue
 		}
-		if text[i:at] == x.text {
+		if text[i:at] == x.text || folds && at-i == len(x.text) {
 			return at - i, x.id
 		}
 		return at - i, -1
@@ -184,8 +187,8 @@ func named(names []name, text string, i int) (int, int32) {
 func (s *splitter) clip(text string, i int) int {
 	if text[i] == '\'' {
 		n := contraction(text, i)
-		if s.python {
-			n = anyCase(text, i)
+		if s.python || s.folds {
+			n = anyCase(text, i, s.python)
 		}
 		if n > 0 {
 			return i + n

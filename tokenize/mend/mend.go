@@ -26,20 +26,29 @@ type Mender struct {
 // New returns a mender.
 func New() *Mender { return &Mender{table: chars.Load(), norm: chars.NewNormalizer(false)} }
 
-// clean reports whether text is printable ASCII, tabs and line feeds without
-// ampersands, which nothing is done to.
-func clean(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c >= 0x7F || c < ' ' && c != '\t' && c != '\n' || c == '&' {
+// Calm reports whether text has no character that Fix could do anything about.
+func (m *Mender) Calm(text string) bool {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if c == 0x7F || c < ' ' && c != '\t' && c != '\n' || c == '&' {
+				return false
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if size == 1 || class(r) != 0 || replaceable(r) || removed(r) || m.table.Of(r)&chars.Composes != 0 {
 			return false
 		}
+		i += size
 	}
 	return true
 }
 
 // Fix repairs text. Bytes that are not UTF-8 become U+FFFD each.
 func (m *Mender) Fix(text string) string {
-	if clean(text) {
+	if m.Calm(text) {
 		return text
 	}
 	text = strings.ToValidUTF8(valid(text), "\uFFFD")
@@ -197,10 +206,13 @@ func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 // invisible ones.
 func removeControls(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r < 9, r == 0x0B, 0x0E <= r && r < 0x20, r == 0x7F, 0x206A <= r && r <= 0x206F, r == 0xFEFF, 0xFFF9 <= r && r <= 0xFFFC:
+		if removed(r) {
 			return -1
 		}
 		return r
 	}, text)
+}
+
+func removed(r rune) bool {
+	return r < 9 || r == 0x0B || 0x0E <= r && r < 0x20 || r == 0x7F || 0x206A <= r && r <= 0x206F || r == 0xFEFF || 0xFFF9 <= r && r <= 0xFFFC
 }

@@ -13,7 +13,8 @@ func TestGolden(t *testing.T) {
 	tokentest.Golden(t, "clip_clean.jsonl", func(r struct {
 		Text, FTFY string
 		Twice      string `json:"unescaped_twice"`
-	}) {
+	},
+	) {
 		if got := m.Fix(r.Text); got != r.FTFY {
 			t.Errorf("%q: %q, want %q", r.Text, got, r.FTFY)
 		}

@@ -63,6 +63,9 @@ func CLIP(merges [][2]string, o CLIPOptions) (*Class, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Style != OpenCLIP || o.Clean == Lower {
+		m.Fold()
+	}
 	c.untidy = o.Style == CLIPV5
 	start, end := added[0].ID, added[1].ID
 	c.Frame = model.Frame{Head: []int32{start}, Tail: []int32{end}, Between: []int32{end, end}, Gentle: o.Style == CLIPSlow}
@@ -116,6 +119,10 @@ type clipParts struct {
 type place struct{ start, end int32 }
 
 func (e *clipParts) part(ids []int32, text string, i, j int, _ bool) []int32 {
+	if text = text[i:j]; easy(text) && (e.r.o.Style != OpenCLIP || e.r.o.Clean == Lower) {
+		return e.e.Append(ids, text) // in lower case by itself; white space is only passed over
+	}
+	i, j = 0, len(text)
 	return e.e.Append(ids, e.clean(text[i:j], false))
 }
 
@@ -136,6 +143,9 @@ func (e *clipParts) repair(text string) string {
 		return string(e.norm.AppendNFC(nil, text))
 	case e.r.o.Style == CLIPSlow:
 		return e.mend.Fix(text)
+	}
+	if e.mend.Calm(text) {
+		return text
 	}
 	return mend.Unescape(mend.Unescape(e.mend.Fix(text)))
 }

@@ -105,7 +105,8 @@ func TestCLIPContext(t *testing.T) {
 	tokentest.Golden(t, "clip_ctx77.jsonl", func(r struct {
 		By, Text string
 		IDs      []int32
-	}) {
+	},
+	) {
 		got, err := classes[r.By].Encoder().Join(r.Text, "", false, model.Limits{Truncate: model.LongestFirst, Max: 77, Pad: 77})
 		if err != nil || !slices.Equal(got.IDs, r.IDs) {
 			t.Errorf("%s: %q: %v, %v, want %v", r.By, r.Text, got.IDs, err, r.IDs)

@@ -49,7 +49,8 @@ func TestPairs(t *testing.T) {
 		Padding                   string
 		result
 		Slow json.RawMessage
-	}) {
+	},
+	) {
 		if classes[r.Tokenizer][0] == nil {
 			fast, slow := pairClass(t, r.Tokenizer)
 			classes[r.Tokenizer] = [2]*Class{fast, slow}

@@ -243,8 +243,16 @@ func (c *Class) NewDecoder() model.Decoder { return c.rules.decoder(c) }
 // tidied is transformers' clean-up: each change goes over the whole text before
 // the next one does.
 var tidied = steps{
-	{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
-	{" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+	{" .", "."},
+	{" ?", "?"},
+	{" !", "!"},
+	{" ,", ","},
+	{" ' ", "'"},
+	{" n't", "n't"},
+	{" 'm", "'m"},
+	{" 's", "'s"},
+	{" 've", "'ve"},
+	{" 're", "'re"},
 }
 
 type steps [][2]string
