@@ -17,7 +17,7 @@ var visionReaders = []*reader{
 	of("coco/results", `^captions_.*_results\.json$`, coco.Results("coco")),
 	of("pascal50s/results", `^pascal_cands[A-Z]\.json$`, coco.Results("pascal50s")),
 	of("spice", `^.*input.*\.json$`, coco.Spice),
-	questions("vqav2", `^((v2_)?OpenEnded_mscoco_[a-z0-9-]+_)?questions\.json(\.gz)?$`, "answer"),
+	questions("vqav2", `^(v2_OpenEnded_mscoco_[a-z0-9-]+_)?questions\.json(\.gz)?$`, "answer"),
 	of("vqav2/results", `^.*OpenEnded_mscoco_.*results\.json$`, vqa.Results),
 	questions("okvqa", `^OpenEnded_mscoco_(train|val)2014_questions\.json(\.gz)?$`, "raw_answer"),
 	questions("okvqa/stemmed", `^OpenEnded_mscoco_(train|val)2014_questions\.json(\.gz)?$`, "answer"),
