@@ -54,7 +54,8 @@ func TestGolden(t *testing.T) {
 			fields
 			Decoded string
 			Since   *fields `json:"since_0.2.2"`
-		}) {
+		},
+		) {
 			for k := range m {
 				want := r.fields
 				if k == 1 && r.Since != nil {
@@ -200,7 +201,8 @@ func TestGoldenBest(t *testing.T) {
 			Score float64
 			IDs   []int32
 		}
-	}) {
+	},
+	) {
 		if loaded[r.Model] == nil {
 			loaded[r.Model] = load(t, r.Model)
 		}

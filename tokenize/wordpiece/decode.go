@@ -10,8 +10,17 @@ import (
 
 // tidy are the changes of the reference's clean-up, in its order.
 var tidy = [...][2]string{
-	{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}, {" do not", " don't"},
-	{" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+	{" .", "."},
+	{" ?", "?"},
+	{" !", "!"},
+	{" ,", ","},
+	{" ' ", "'"},
+	{" n't", "n't"},
+	{" 'm", "'m"},
+	{" do not", " don't"},
+	{" 's", "'s"},
+	{" 've", "'ve"},
+	{" 're", "'re"},
 }
 
 // A Decoder joins pieces: ## and the blank before it vanish. The fast classes
