@@ -14,7 +14,7 @@ import (
 
 // Bounds of a record and of a search.
 const (
-	MaxKey = 64  // bytes of a word
+	MaxKey = 128 // bytes of a word
 	maxIDs = 255 // ids of a word
 	probes = 16  // slots looked at, so that colliding words take no time
 )

@@ -96,7 +96,7 @@ func (m *Mender) segment(text string, entities bool) string {
 		text = m.removeEscapes(text)
 		text = removeControls(text)
 		text = string(m.norm.AppendNFC(nil, text))
-		if text == before {
+		if text == before || m.Calm(text) {
 			return text
 		}
 	}

@@ -150,8 +150,23 @@ func (e *clipParts) repair(text string) string {
 	return mend.Unescape(mend.Unescape(e.mend.Fix(text)))
 }
 
-// easy reports whether a text is ASCII that needs no repair.
+// easy reports whether a text is ASCII that needs no repair. It looks at eight
+// bytes at a time, of which a blank or visible one other than & leaves no trace.
 func easy(text string) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(text)-i >= 8; i += 8 {
+		s := text[i : i+8]
+		v := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		amp, del := v^'&'*ones, v^0x7F*ones
+		if (v|(v-' '*ones)&^v|(amp-ones)&^amp|(del-ones)&^del)&highs != 0 && !easyBytes(s) {
+			return false
+		}
+	}
+	return easyBytes(text[i:])
+}
+
+func easyBytes(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c >= 0x7F || c < ' ' && c != '\t' && c != '\n' || c == '&' {
 			return false

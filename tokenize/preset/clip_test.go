@@ -133,3 +133,15 @@ func TestCLIPPlaces(t *testing.T) {
 		}
 	}
 }
+
+func TestEasy(t *testing.T) {
+	for c := range 256 {
+		for at := range 11 {
+			text := "abcd ~!\tefgh"
+			text = text[:at] + string([]byte{byte(c)}) + text[at:]
+			if got, want := easy(text), easyBytes(text); got != want {
+				t.Errorf("%q: %v, want %v", text, got, want)
+			}
+		}
+	}
+}
