@@ -22,20 +22,17 @@ var tokenizeVerb = verb{
 	args:  "[FILE...]",
 	short: "turn text into token ids, ids into text, or captions into the words that metrics see",
 	long: []string{
-		"Reads a text a line (standard input without FILE; gzip and zstd are unpacked) and prints a JSON",
-		"object for each: ids, pieces, offsets. --model takes a vocabulary file, a folder that has one, or",
-		"the output of a tokenize/train stage. Without --as, SentencePiece's own ids; with it those of that",
-		"class, special ids included. --as ptb and ptb-caption are the caption tools' tokenizer.",
+		"Reads a text a line (gzip and zstd too); prints a JSON object for each: ids, pieces, offsets.",
+		"Without --as: SentencePiece's own ids, or those of a tokenize/train stage's vocabulary.",
 	},
 	example: []string{
-		`echo "A man riding a wave." | espalier tokenize --model spiece.model --as t5`,
-		"espalier tokenize --model vocabulary --ids-only captions.txt",
+		"espalier tokenize --model spiece.model --as t5 captions.txt",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var t tokenizeFlags
 		f.StringVar(&t.model, "model", "", "vocabulary `FILE` or folder")
 		f.StringVar(&t.kind, "type", "", "`TYPE` that it must be of: "+strings.Join(family.Types, ", "))
-		f.StringVar(&t.as, "as", "", "`CLASS`: "+strings.Join(family.Names(), ", ")+", ptb, ptb-caption")
+		f.StringVar(&t.as, "as", "", "`CLASS`: "+strings.Join(family.Names(), " ")+" ptb ptb-caption")
 		f.StringSliceVar(&t.variants, "variant", nil, "other behaviours, comma-separated; a wrong `NAME` lists them")
 		f.BoolVar(&t.special, "add-special", false, "special ids around the text even without --as")
 		f.BoolVar(&t.pair, "pair", false, `two texts a line, with a tab between; of --jsonl "text" and "pair"`)
