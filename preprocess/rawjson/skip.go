@@ -1,5 +1,7 @@
 package rawjson
 
+import "bytes"
+
 // The functions of this file find where values end by their quotes, brackets
 // and commas. They accept a superset of JSON.
 
@@ -8,9 +10,10 @@ package rawjson
 func Value(b []byte) (n int, whole bool) { return skipValue(b) }
 
 // Members lists the members of an object that b holds, as far as its structure
-// is sound: see [Element]. It appends to fields.
+// is sound: see [Element]. Blanks may stand before the object. It appends to
+// fields.
 func Members(b []byte, fields []Field) []Field {
-	_, _, fields = walk(b, fields)
+	_, _, fields = walk(bytes.TrimLeft(b, " \t\r\n"), fields)
 	return fields
 }
 
