@@ -86,7 +86,7 @@ func TestOnlyWhatDiffersFromTheDefaultsEntersTheKey(t *testing.T) {
 		want string
 	}{
 		{&keyed{}, `{}`},
-		{&keyed{N: 5, cache: "/tmp/x"}, `{}`},
+		{&keyed{N: 5, cache: "elsewhere"}, `{}`},
 		{&keyed{A: "<b>", N: 6}, `{"a":"<b>","n":6}`},
 		{&keyed{Rate: zero}, `{"rate":0}`}, // a real zero
 		{&keyed{Deep: nested{Kind: "x"}}, `{"deep":{"kind":"x"}}`},
