@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -12,18 +10,13 @@ import (
 
 // scratch makes a private folder, below one that is named after this process
 // so that a later run removes it if this one is killed.
-func (e *engine) scratch() (string, error) {
+func (e *engine) scratch() (dir string, err error) {
 	parent := filepath.Join(e.scratchRoot(), store.ProcessName())
-	for {
-		if err := os.MkdirAll(parent, 0o700); err != nil {
-			return "", err
-		}
-		dir, err := os.MkdirTemp(parent, "")
-		if !errors.Is(err, fs.ErrNotExist) {
-			return dir, err
-		}
-		// Another run of this process removed the empty parent just now.
-	}
+	err = store.InDir(parent, 0o700, func() error {
+		dir, err = os.MkdirTemp(parent, "")
+		return err
+	})
+	return dir, err
 }
 
 func (e *engine) scratchRoot() string {

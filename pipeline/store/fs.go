@@ -27,10 +27,10 @@ func (e *WriteError) Error() string {
 
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// writeErr wraps err, keeping the path once.
+// writeErr wraps err, keeping the path once. What is a WriteError stays as it is.
 func writeErr(op, path string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.As(err, new(*WriteError)) {
+		return err
 	}
 	var (
 		pe *fs.PathError
@@ -139,6 +139,24 @@ func mkdir(dir string) error {
 		}
 		if !errors.Is(err, fs.ErrNotExist) || try == 10 {
 			return writeErr("create", dir, err)
+		}
+	}
+}
+
+// InDir calls do when dir and its parents are there. It makes them and tries
+// again if somebody who tidies empty folders removes one meanwhile.
+func InDir(dir string, perm fs.FileMode, do func() error) error {
+	for try := 0; ; try++ {
+		err := os.MkdirAll(dir, perm)
+		// A folder that goes just after its mkdir has failed is fs.ErrExist
+		// to MkdirAll.
+		gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)
+		if err == nil {
+			err = do()
+			gone = errors.Is(err, fs.ErrNotExist)
+		}
+		if !gone || try == 100 {
+			return err
 		}
 	}
 }

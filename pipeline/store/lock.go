@@ -138,18 +138,17 @@ func (s *Store) TryLock(key Key, what string, progress func() string) (lock *Loc
 	}
 	path := s.lockPath(key)
 	for range 10 {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return nil, nil, writeErr("create", filepath.Dir(path), err)
-		}
-		l, err := s.newLock(path, what, progress)
+		var l *Lock
+		err := InDir(filepath.Dir(path), 0o777, func() (err error) {
+			l, err = s.newLock(path, what, progress)
+			return err
+		})
 		switch {
 		case err == nil:
 			s.beat.add(l)
 			return l, nil, nil
-		case errors.Is(err, fs.ErrNotExist):
-			continue // gc removed the empty folder
 		case !errors.Is(err, fs.ErrExist):
-			return nil, nil, err
+			return nil, nil, writeErr("lock", path, err)
 		}
 		h, err := s.Holder(key)
 		if err != nil {

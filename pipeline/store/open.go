@@ -193,19 +193,11 @@ func (s *Store) tempDir() (string, error) {
 		return "", err
 	}
 	parent := filepath.Join(s.dir, "work", "tmp", self().String())
-	for try := 0; ; try++ {
-		if err := os.MkdirAll(parent, 0o777); err != nil && (!errors.Is(err, fs.ErrNotExist) || try == 100) {
-			return "", writeErr("create", parent, err)
-		}
-		dir := filepath.Join(parent, fmt.Sprintf("%d-%s", s.seq.Add(1), randomHex(4)))
-		switch err := os.Mkdir(dir, 0o777); {
-		case err == nil:
-			return dir, nil
-		case !errors.Is(err, fs.ErrNotExist), try == 100:
-			return "", writeErr("create", dir, err)
-		}
-		// Empty folders go: another writer of this process, or gc, was here.
+	dir := filepath.Join(parent, fmt.Sprintf("%d-%s", s.seq.Add(1), randomHex(4)))
+	if err := InDir(parent, 0o777, func() error { return os.Mkdir(dir, 0o777) }); err != nil {
+		return "", writeErr("create", dir, err)
 	}
+	return dir, nil
 }
 
 // dropTemp removes a folder made by tempDir, and the process's own if it was
@@ -221,11 +213,14 @@ func (s *Store) trash(path string) error {
 		return err
 	}
 	dir := filepath.Join(s.dir, "trash")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return writeErr("create", dir, err)
-	}
 	name := s.now().UTC().Format(trashTime) + "_" + randomHex(4) + "_" + filepath.Base(path)
-	if err := os.Rename(path, filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := InDir(dir, 0o777, func() error {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return os.Rename(path, filepath.Join(dir, name))
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return writeErr("set aside", path, err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -392,6 +393,39 @@ func TestSpoiltReadBackIsNoticed(t *testing.T) {
 		w.Discard()
 		if _, err := s.Manifest(key("a")); !errors.Is(err, ErrMissing) {
 			t.Errorf("%d bytes: committed, %v", size, err)
+		}
+	}
+}
+
+func TestInDirWhileOthersRemoveIt(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), "a", "b")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 500 {
+				var dir string
+				err := InDir(parent, 0o700, func() (err error) {
+					dir, err = os.MkdirTemp(parent, "")
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				os.Remove(dir)
+				os.Remove(parent)
+				os.Remove(filepath.Dir(parent))
+			}
+		})
+	}
+	wg.Wait()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "below")} {
+		if err := InDir(dir, 0o700, func() error { return nil }); !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%s: %v", dir, err)
 		}
 	}
 }
