@@ -256,3 +256,27 @@ func BenchmarkTokenizer(b *testing.B) {
 		}
 	}
 }
+
+// testdata/lower.jsonl: what String.toLowerCase(Locale.ENGLISH) of OpenJDK 17
+// makes of random strings with a capital sigma.
+func TestLowerIsJavas(t *testing.T) {
+	f, err := os.Open("testdata/lower.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d := json.NewDecoder(f)
+	n := 0
+	for ; d.More(); n++ {
+		var row [2]string
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		if got := lower(row[0]); got != row[1] {
+			t.Errorf("lower(%+q) = %+q, want %+q", row[0], got, row[1])
+		}
+	}
+	if n != 250 {
+		t.Errorf("%d rows, want 250", n)
+	}
+}

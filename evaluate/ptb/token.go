@@ -2,7 +2,6 @@ package ptb
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -107,65 +106,5 @@ func ampersand(s string) string {
 		if len(s) >= 4 && strings.EqualFold(s[:4], "amp;") {
 			s = s[4:]
 		}
-	}
-}
-
-// lower is Java's String.toLowerCase in the root locale: the full mapping of
-// U+0130 and the final form of sigma.
-func lower(s string) string {
-	if !strings.ContainsAny(s, "\u0130\u03a3") {
-		return strings.ToLower(s)
-	}
-	rs := []rune(s)
-	var b strings.Builder
-	for i, r := range rs {
-		switch r {
-		case 0x130:
-			b.WriteString("i\u0307")
-		case 0x3a3:
-			if finalSigma(rs, i) {
-				b.WriteRune(0x3c2)
-			} else {
-				b.WriteRune(0x3c3)
-			}
-		default:
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
-}
-
-// finalSigma reports whether the sigma at i stands at the end of a word: after
-// a cased letter and before none, as far as the word goes.
-func finalSigma(rs []rune, i int) bool {
-	return casedWithin(rs, i, -1) && !casedWithin(rs, i, 1)
-}
-
-func casedWithin(rs []rune, i, step int) bool {
-	for j := i + step; j >= 0 && j < len(rs); j += step {
-		r := rs[j]
-		if unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) || unicode.Is(unicode.Other_Uppercase, r) || unicode.Is(unicode.Other_Lowercase, r) {
-			return true
-		}
-		if !joins(rs, j) {
-			return false
-		}
-	}
-	return false
-}
-
-// joins reports whether the character at j continues the word around it.
-func joins(rs []rune, j int) bool {
-	switch r := rs[j]; {
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
-		return false
-	case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsDigit(r):
-		return true
-	case r == '.' || r == '_':
-		return j > 0 && j+1 < len(rs) && unicode.IsDigit(rs[j-1]) == unicode.IsDigit(rs[j+1])
-	case r == '-' || r == '\'' || r == '\u2019':
-		return j > 0 && j+1 < len(rs) && !unicode.IsDigit(rs[j-1]) && !unicode.IsDigit(rs[j+1])
-	default:
-		return r == '\u00ad' || r == '\u2010' || r == '\u2011'
 	}
 }
