@@ -12,6 +12,7 @@ import (
 	"espalier/pipeline"
 	"espalier/pipeline/shard"
 	"espalier/pipeline/store"
+	"espalier/tokenize/tokens"
 	"espalier/tokenize/word"
 )
 
@@ -197,11 +198,16 @@ func writeCoder(out *store.Writer, c *Coder) error {
 	if err := f.Close(0); err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(c.Vocab(), "", " ")
+	return writeVocab(out, c.Vocab())
+}
+
+func writeVocab(out *store.Writer, v tokens.Vocab) error {
+	b, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return err
 	}
-	if f, err = out.Create(VocabFile, ""); err != nil {
+	f, err := out.Create(VocabFile, "")
+	if err != nil {
 		return err
 	}
 	if _, err := f.Write(append(b, '\n')); err != nil {

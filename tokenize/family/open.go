@@ -1,6 +1,7 @@
 package family
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"espalier/tokenize/model"
 	"espalier/tokenize/preset"
 	"espalier/tokenize/spm"
+	"espalier/tokenize/tokens"
 	"espalier/tokenize/unigram"
 	"espalier/tokenize/wordpiece"
 )
@@ -47,7 +49,7 @@ func Variants(as string) []string {
 // are SentencePiece's, without BOS and EOS, and of the other types the class
 // that the vocabulary suggests.
 func (s *Source) Model(variants []string) (model.Tokenizer, error) {
-	if err := known("", variants); err != nil {
+	if err := CheckVariants("", variants); err != nil {
 		return nil, err
 	}
 	switch s.Type {
@@ -94,7 +96,9 @@ func (s *Source) hasCapitals() bool {
 	return false
 }
 
-func known(as string, variants []string) error {
+// CheckVariants reports a variant that a class, or with "" SentencePiece itself,
+// has not.
+func CheckVariants(as string, variants []string) error {
 	for _, v := range variants {
 		if !slices.Contains(Variants(as), v) {
 			what := as
@@ -116,7 +120,7 @@ func (s *Source) As(as string, variants []string) (*preset.Class, error) {
 	if c.types != s.Type {
 		return nil, fmt.Errorf("a vocabulary of type %s cannot be %s, which needs one of type %s", s.Type, as, c.types)
 	}
-	if err := known(as, variants); err != nil {
+	if err := CheckVariants(as, variants); err != nil {
 		return nil, err
 	}
 	has := func(v string) bool { return slices.Contains(variants, v) }
@@ -197,6 +201,43 @@ func clipOptions(has func(string) bool) preset.CLIPOptions {
 		o.Clean = preset.Canonicalize
 	}
 	return o
+}
+
+// specialNames are the pieces for padding, beginning, end and unknown text of the
+// classes whose vocabularies do not say.
+var specialNames = map[string][4]string{
+	"bert-uncased": {"[PAD]", "[CLS]", "[SEP]", "[UNK]"},
+	"bert-cased":   {"[PAD]", "[CLS]", "[SEP]", "[UNK]"},
+	"gpt2":         {"", "<|endoftext|>", "<|endoftext|>", ""},
+	"roberta":      {"<pad>", "<s>", "</s>", "<unk>"},
+}
+
+// Space says what a trainer must know of a tokenizer that Model or, if it is a
+// class, As returned. MaxLen is left 0. A class without an id for padding pads
+// with its Frame's.
+func (s *Source) Space(as string, t model.Tokenizer) tokens.Vocab {
+	v := tokens.Vocab{Kind: as, Size: t.Size(), Pad: -1, BOS: -1, EOS: -1, Unk: -1}
+	if as == "" {
+		v.Kind = s.Type
+	}
+	class, _ := t.(*preset.Class)
+	switch {
+	case s.spm != nil:
+		v.Pad, v.BOS, v.EOS, v.Unk = s.spm.Pad, s.spm.BOS, s.spm.EOS, s.spm.Unk
+	case s.Type == CLIP:
+		v.BOS, v.EOS = class.Frame.Head[0], class.Frame.Tail[0]
+	default:
+		for i, id := range []*int32{&v.Pad, &v.BOS, &v.EOS, &v.Unk} {
+			names := specialNames[cmp.Or(as, s.Natural())]
+			if k, ok := t.ID(names[i]); ok && names[i] != "" {
+				*id = k
+			}
+		}
+	}
+	if v.Pad < 0 && class != nil {
+		v.Pad = class.Frame.Pad
+	}
+	return v
 }
 
 // A Card says what a vocabulary is.

@@ -75,26 +75,70 @@ func read(path string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		for _, p := range pairs {
-			if exists(path, p[0]) && exists(path, p[1]) {
-				return readPair(filepath.Join(path, p[0]), filepath.Join(path, p[1]))
+	dir, name := filepath.Split(path)
+	d := folder{where: dir, open: func(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, name)) }}
+	if !info.IsDir() {
+		for _, p := range pairs { // one of two files names both
+			if (name == p[0] || name == p[1]) && exists(dir, p[0]) && exists(dir, p[1]) {
+				return d.readPair(p[0], p[1])
 			}
 		}
-		for _, name := range singles {
-			if exists(path, name) {
-				return readFile(filepath.Join(path, name))
-			}
-		}
-		return nil, fmt.Errorf("%s: %w: the folder has none of %s, nor the pairs vocab.json, merges.txt or encoder.json, vocab.bpe", path, ErrUnknown, strings.Join(singles[:], ", "))
+		return d.readFile(name)
 	}
-	for _, p := range pairs { // one of two files names both
-		dir, name := filepath.Split(path)
-		if (name == p[0] || name == p[1]) && exists(dir, p[0]) && exists(dir, p[1]) {
-			return readPair(dir+p[0], dir+p[1])
+	dir = path
+	d.where = path + string(filepath.Separator)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if exists(dir, e.Name()) {
+			d.names = append(d.names, e.Name())
 		}
 	}
-	return readFile(path)
+	return d.read(path)
+}
+
+// ReadFiles reads a vocabulary that lies among files of those names: the only
+// one, or those with a usual name. A type other than "" must be the vocabulary's.
+func ReadFiles(names []string, open func(name string) (io.ReadCloser, error), kind string) (*Source, error) {
+	d := folder{names: names, open: open}
+	var s *Source
+	var err error
+	if len(names) == 1 {
+		s, err = d.readFile(names[0])
+	} else {
+		s, err = d.read("the vocabulary")
+	}
+	if err == nil && kind != "" && s.Type != kind {
+		err = fmt.Errorf("a vocabulary of type %s, not %s", s.Type, kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// A folder is where vocabulary files lie.
+type folder struct {
+	where string // in front of names in messages
+	names []string
+	open  func(name string) (io.ReadCloser, error)
+}
+
+// read reads the files with usual names.
+func (d *folder) read(what string) (*Source, error) {
+	for _, p := range pairs {
+		if slices.Contains(d.names, p[0]) && slices.Contains(d.names, p[1]) {
+			return d.readPair(p[0], p[1])
+		}
+	}
+	for _, name := range singles {
+		if slices.Contains(d.names, name) {
+			return d.readFile(name)
+		}
+	}
+	return nil, fmt.Errorf("%s: %w: the folder has none of %s, nor the pairs vocab.json, merges.txt or encoder.json, vocab.bpe", what, ErrUnknown, strings.Join(singles[:], ", "))
 }
 
 func exists(dir, name string) bool {
@@ -103,14 +147,14 @@ func exists(dir, name string) bool {
 }
 
 // load returns a file's bytes, unpacked if it is a gzip file.
-func load(path string) (raw, file []byte, err error) {
-	f, err := os.Open(path)
+func (d *folder) load(name string) (raw, file []byte, err error) {
+	f, err := d.open(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	if raw, err = bounded(f); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s%s: %w", d.where, name, err)
 	}
 	if !bytes.HasPrefix(raw, []byte{0x1F, 0x8B}) {
 		return raw, raw, nil
@@ -120,7 +164,7 @@ func load(path string) (raw, file []byte, err error) {
 		file, err = expand(z)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s%s: %w", d.where, name, err)
 	}
 	return raw, file, nil
 }
@@ -168,31 +212,31 @@ func digest(files ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func readPair(vocabFile, mergesFile string) (*Source, error) {
-	rawVocab, v, err := load(vocabFile)
+func (d *folder) readPair(vocabFile, mergesFile string) (*Source, error) {
+	rawVocab, v, err := d.load(vocabFile)
 	if err != nil {
 		return nil, err
 	}
-	rawMerges, m, err := load(mergesFile)
+	rawMerges, m, err := d.load(mergesFile)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Type: ByteBPE, Files: []string{filepath.Base(vocabFile), filepath.Base(mergesFile)}, Digest: digest(rawVocab, rawMerges)}
+	s := &Source{Type: ByteBPE, Files: []string{vocabFile, mergesFile}, Digest: digest(rawVocab, rawMerges)}
 	if s.vocab, err = vocab.JSON(string(v)); err != nil {
-		return nil, fmt.Errorf("%s: %w", vocabFile, err)
+		return nil, fmt.Errorf("%s%s: %w", d.where, vocabFile, err)
 	}
 	if s.merges, err = vocab.Merges(string(m)); err != nil {
-		return nil, fmt.Errorf("%s: %w", mergesFile, err)
+		return nil, fmt.Errorf("%s%s: %w", d.where, mergesFile, err)
 	}
 	return s, nil
 }
 
-func readFile(path string) (*Source, error) {
-	raw, file, err := load(path)
+func (d *folder) readFile(name string) (*Source, error) {
+	raw, file, err := d.load(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Files: []string{filepath.Base(path)}, Digest: digest(raw)}
+	s := &Source{Files: []string{name}, Digest: digest(raw)}
 	head := bytes.TrimLeft(file[:min(len(file), 64)], " \t\r\n\ufeff")
 	switch {
 	case bytes.HasPrefix(head, []byte("{")):
@@ -209,7 +253,7 @@ func readFile(path string) (*Source, error) {
 		s.vocab, err = wordpiece.ReadVocab(bytes.NewReader(file))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s%s: %w", d.where, name, err)
 	}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Truncation says which of two texts loses tokens when they are too many.
@@ -16,6 +17,21 @@ const (
 	OnlyFirst
 	OnlySecond
 )
+
+var truncations = []string{NoTruncation: "none", LongestFirst: "longest-first", OnlyFirst: "only-first", OnlySecond: "only-second"}
+
+// String returns the name, such as "longest-first".
+func (t Truncation) String() string { return truncations[t] }
+
+// ParseTruncation returns the truncation of a name other than that of
+// NoTruncation.
+func ParseTruncation(name string) (Truncation, error) {
+	i := slices.Index(truncations, name)
+	if i <= 0 {
+		return 0, fmt.Errorf("%q, want %s", name, strings.Join(truncations[1:], ", "))
+	}
+	return Truncation(i), nil
+}
 
 // ErrTooShort says that the text that was to lose tokens has not enough of them.
 var ErrTooShort = errors.New("text to truncate is too short")
@@ -54,6 +70,8 @@ type Encoding struct {
 	Types     []int32 // token types: 0, and SecondType for the second text
 	Special   []int32 // 1 for special ids that the frame added, and padding
 	Attention []int32 // 0 for padding
+
+	Cut int // ids that truncation took away
 }
 
 // Join makes an encoding of the ids of a text and, if there are two, of a second
@@ -63,6 +81,7 @@ func (f *Frame) Join(a, b []int32, two bool, l Limits) (Encoding, error) {
 	if !two {
 		b = nil
 	}
+	cut := 0
 	if l.Truncate != NoTruncation {
 		added := len(f.Head) + len(f.Tail)
 		if two {
@@ -75,9 +94,10 @@ func (f *Frame) Join(a, b []int32, two bool, l Limits) (Encoding, error) {
 		if err != nil {
 			return Encoding{}, err
 		}
+		cut = len(a) - na + len(b) - nb
 		a, b = a[:na], b[:nb]
 	}
-	var e Encoding
+	e := Encoding{Cut: cut}
 	put := func(ids []int32, kind, special int32) {
 		for _, id := range ids {
 			e.IDs, e.Types, e.Special = append(e.IDs, id), append(e.Types, kind), append(e.Special, special)

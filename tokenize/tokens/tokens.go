@@ -15,10 +15,22 @@ type Row struct {
 	Image  string  `parquet:"image" json:"image"`        // the example's image, "" if none
 }
 
+// MaskedSchema is the schema id of token shards with masks.
+const MaskedSchema = "tokens-masked/1"
+
+// A Masked is a Row with what else BERT's kin read: a value for each of Input's
+// ids.
+type Masked struct {
+	Row
+	Types     []int32 `parquet:"types,list" json:"types"`         // 1 for the second text
+	Special   []int32 `parquet:"special,list" json:"special"`     // 1 for special ids and padding
+	Attention []int32 `parquet:"attention,list" json:"attention"` // 0 for padding
+}
+
 // A Vocab says what a trainer must know of a token space. It is the JSON file
 // vocab.json beside the vocabulary itself.
 type Vocab struct {
-	Kind string `json:"kind"` // "word", "radix", ...
+	Kind string `json:"kind"` // "word", "radix"; of a public vocabulary its class or type
 	Size int    `json:"size"` // rows of the embedding
 	Pad  int32  `json:"pad"`
 	BOS  int32  `json:"bos"`
@@ -28,4 +40,6 @@ type Vocab struct {
 	Base   int `json:"base,omitempty"`
 	Digits int `json:"digits,omitempty"`
 	MaxLen int `json:"max_len"` // longest sequence with BOS and EOS
+	// Public vocabularies only: behaviours of the class, between commas.
+	Variants string `json:"variants,omitempty"`
 }

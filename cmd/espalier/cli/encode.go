@@ -224,7 +224,7 @@ func (t *tokenizeFlags) joining(class *preset.Class) lineWriter {
 	e := class.Encoder()
 	l := model.Limits{Max: t.maxLen, Pad: t.pad}
 	if t.maxLen > 0 {
-		l.Truncate = map[string]model.Truncation{"longest-first": model.LongestFirst, "only-first": model.OnlyFirst, "only-second": model.OnlySecond}[t.truncate]
+		l.Truncate, _ = model.ParseTruncation(t.truncate) // its name was checked
 	}
 	return func(dst []byte, line string) ([]byte, error) {
 		a, b, two, err := t.texts(line)
