@@ -56,6 +56,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 			d.AvgPool(pool, conv, 2)
 			d.SumSquares(total, dw)
 			d.Adam(w, dw, m1, m2, op.Adam{Rate: 1e-3, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Step: 1})
+			d.SGD(w, dw, m1, op.SGD{Rate: 1e-3, Momentum: 0.9})
+			d.Adafactor(w, dw, gain, dgain, m1, op.Adafactor{Rate: 1e-3, Decay: 0.8, Step: 2, Beta1: 0.9, Eps: 1e-3})
 			d.Read(host, total)
 		}
 		for range 4 {

@@ -40,7 +40,8 @@ type Device struct {
 	elementwise                              mapJob
 	permute                                  permuteJob
 	embed                                    embedJob
-	adam                                     adamJob
+	update                                   updateJob
+	adafactor                                adafactorJob
 	norm                                     normJob
 	softmax                                  softmaxJob
 	loss                                     lossJob

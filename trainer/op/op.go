@@ -280,20 +280,3 @@ type Reduce interface {
 	ArgMax(ids, x tensor.Tensor)       // int32 [rows]: the first maximum of each row; a NaN never wins
 	TopK(values, ids, x tensor.Tensor) // [rows, k] of [rows, n], k <= n: descending, ties by lower index
 }
-
-// Adam is one update of a parameter tensor: with g the scaled and clipped
-// gradient, m and v the decayed means of g and g², p falls by
-// Rate/(1-Beta1^Step) * m / (sqrt(v)/sqrt(1-Beta2^Step) + Eps), after
-// p *= 1 - Rate*WeightDecay.
-type Adam struct {
-	Rate, Beta1, Beta2, Eps float32
-	Step                    int     // from 1
-	WeightDecay             float32 // decoupled, as AdamW
-	ClipValue               float32 // gradients are clipped to ±ClipValue first; 0 means no clipping
-	GradScale               float32 // gradients are multiplied by it before clipping; 0 means 1
-}
-
-// Update is the family of optimiser steps, in place.
-type Update interface {
-	Adam(p, g, m, v tensor.Tensor, a Adam)
-}

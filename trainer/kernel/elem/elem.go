@@ -1,5 +1,5 @@
 // Package elem is elementwise arithmetic on float32 slices: sums, products,
-// activations and their gradients, dropout, the Adam update.
+// activations and their gradients, dropout.
 //
 // Each function works on len(out) elements, which its operands must have; out
 // may be an operand, but must not overlap one otherwise. Functions keep nothing
@@ -109,19 +109,5 @@ func Drop(out, x []float32, from uint64, m Mask) {
 		part.K1 ^= uint32(from>>32) * 0x9e3779b1
 		drop(out[:n], x[:n], uint32(from), part)
 		out, x, from = out[n:], x[n:], from+uint64(n)
-	}
-}
-
-// An Adam is the numbers of an update: with x = g*Scale kept within ±Clip,
-// m = Beta1*m + (1-Beta1)*x, v = Beta2*v + (1-Beta2)*x², p = Decay*p -
-// Rate*m/(sqrt(v)*Root + Eps).
-type Adam struct {
-	Scale, Clip, Beta1, Beta2, Rate, Root, Eps, Decay float32
-}
-
-// Update updates p, m and v by the gradient g.
-func (a Adam) Update(p, g, m, v []float32) {
-	if n := len(p); n > 0 {
-		adam(p, g[:n], m[:n], v[:n], a)
 	}
 }

@@ -83,17 +83,6 @@ func drop(out, x []float32, from uint32, m Mask) {
 	}
 }
 
-func adam(p, g, m, v []float32, a Adam) {
-	switch {
-	case cpuinfo.AVX512:
-		adamAVX512(&p[0], &m[0], &v[0], &g[0], len(p), a.Scale, a.Clip, a.Beta1, 1-a.Beta1, a.Beta2, 1-a.Beta2, a.Rate, a.Root, a.Eps, a.Decay)
-	case cpuinfo.AVX2:
-		adamAVX2(&p[0], &m[0], &v[0], &g[0], len(p), a.Scale, a.Clip, a.Beta1, 1-a.Beta1, a.Beta2, 1-a.Beta2, a.Rate, a.Root, a.Eps, a.Decay)
-	default:
-		adamGeneric(p, g, m, v, a)
-	}
-}
-
 func apply(f Func, out, x []float32) {
 	if !cpuinfo.AVX2 {
 		applyGeneric(f, out, x)

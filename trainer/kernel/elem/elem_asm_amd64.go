@@ -109,11 +109,6 @@ func logFloorBackAVX512(out *float32, dy *float32, x *float32, n int, floor floa
 //go:noescape
 func dropAVX512(out *float32, x *float32, n int, from int, k0 int, k1 int, below int, scale float32)
 
-// adamAVX512 updates p, m and v; see Adam.
-//
-//go:noescape
-func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, scale float32, clip float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, rate float32, root float32, eps float32, decay float32)
-
 // addAVX2 fills out with x + y.
 //
 //go:noescape
@@ -218,8 +213,3 @@ func logFloorBackAVX2(out *float32, dy *float32, x *float32, n int, floor float3
 //
 //go:noescape
 func dropAVX2(out *float32, x *float32, n int, from int, k0 int, k1 int, below int, scale float32)
-
-// adamAVX2 updates p, m and v; see Adam.
-//
-//go:noescape
-func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, scale float32, clip float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, rate float32, root float32, eps float32, decay float32)

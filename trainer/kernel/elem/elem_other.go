@@ -16,8 +16,6 @@ func logFloorBack(out, dy, x []float32, floor float32) { logFloorBackGeneric(out
 
 func drop(out, x []float32, from uint32, m Mask) { dropGeneric(out, x, from, m) }
 
-func adam(p, g, m, v []float32, a Adam) { adamGeneric(p, g, m, v, a) }
-
 func apply(f Func, out, x []float32) { applyGeneric(f, out, x) }
 
 func applyBack(f Func, out, dy, x []float32) { applyBackGeneric(f, out, dy, x) }

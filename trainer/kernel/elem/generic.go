@@ -1,8 +1,6 @@
 package elem
 
 import (
-	"math"
-
 	"espalier/trainer/kernel/scalar"
 )
 
@@ -144,15 +142,5 @@ func dropGeneric(out, x []float32, from uint32, m Mask) {
 		} else {
 			out[i] = v * m.Scale
 		}
-	}
-}
-
-func adamGeneric(p, g, m, v []float32, a Adam) {
-	for i := range p {
-		x := min(max(g[i]*a.Scale, -a.Clip), a.Clip)
-		m[i] = float32(a.Beta1*m[i]) + float32((1-a.Beta1)*x)
-		v[i] = float32(a.Beta2*v[i]) + float32((1-a.Beta2)*float32(x*x))
-		root := float32(math.Sqrt(float64(v[i])))
-		p[i] = float32(p[i]*a.Decay) - a.Rate*m[i]/(float32(root*a.Root)+a.Eps)
 	}
 }

@@ -31,6 +31,7 @@ func Digests(d op.Device) []Digest {
 	w.projection()
 	w.images()
 	w.sums()
+	w.updates()
 	return w.all
 }
 
@@ -168,12 +169,6 @@ func (w *digester) maps() {
 	x, z = w.in(n), w.out(n)
 	w.d.Drop(z, x, op.Dropout{P: 0.4, Key: 9})
 	w.done("drop", z)
-	p, g, m, v := w.in(n), w.in(n), w.in(n), w.in(n)
-	w.d.Mul(v, v, v)
-	for step := range 3 {
-		w.d.Adam(p, g, m, v, op.Adam{Rate: 0.1, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Step: step + 1, WeightDecay: 0.01, ClipValue: 1, GradScale: 0.7})
-	}
-	w.done("adam", p, m, v)
 	ids := w.d.Alloc(tensor.Int32, 6)
 	w.d.WriteInts(ids, []int32{3, 1, 1, -1, 0, 3})
 	t, e, dt := w.in(4, 333), w.out(6, 333), w.in(4, 333)

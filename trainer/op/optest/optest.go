@@ -56,6 +56,8 @@ func Run(t *testing.T, open func() op.Device) {
 		{"ArgMax", testArgMax},
 		{"TopK", testTopK},
 		{"Adam", testAdam},
+		{"SGD", testSGD},
+		{"Adafactor", testAdafactor},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			h := &harness{T: t, d: open(), r: rand.New(rand.NewPCG(1, 2))}

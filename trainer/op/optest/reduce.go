@@ -4,7 +4,6 @@ import (
 	"math"
 	"sort"
 
-	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
@@ -100,42 +99,6 @@ func testTopK(h *harness) {
 				}
 			}
 			h.done("top")
-		}
-	}
-}
-
-func testAdam(h *harness) {
-	for _, n := range append([]int{4097}, lengths...) {
-		for _, a := range []op.Adam{
-			{Rate: 1e-2, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Step: 1},
-			{Rate: 1e-2, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 10, WeightDecay: 0.1, ClipValue: 0.1, GradScale: 0.5},
-		} {
-			p, g, m, v := h.in(n), h.in(n), h.in(n), h.in(n)
-			placed := h.placed[len(h.placed)-4:]
-			placed[0].input, placed[2].input, placed[3].input = nil, nil, nil
-			h.d.Mul(v.t, v.t, v.t)
-			v.x = widen(h.read(v.t))
-			for i := range p.x {
-				x := g.x[i]
-				if a.GradScale != 0 {
-					x *= float64(a.GradScale)
-				}
-				if a.ClipValue != 0 {
-					x = math.Max(-float64(a.ClipValue), math.Min(float64(a.ClipValue), x))
-				}
-				m.x[i] = float64(a.Beta1)*m.x[i] + (1-float64(a.Beta1))*x
-				v.x[i] = float64(a.Beta2)*v.x[i] + (1-float64(a.Beta2))*x*x
-				p.x[i] *= 1 - float64(a.Rate)*float64(a.WeightDecay)
-				step := float64(a.Step)
-				p.x[i] -= float64(a.Rate) / (1 - math.Pow(float64(a.Beta1), step)) * m.x[i] /
-					(math.Sqrt(v.x[i])/math.Sqrt(1-math.Pow(float64(a.Beta2), step)) + float64(a.Eps))
-			}
-			h.d.Adam(p.t, g.t, m.t, v.t, a)
-			name := named("n=%d step=%d", n, a.Step)
-			h.near(name+" p", p.t, p.x, 5e-6)
-			h.near(name+" m", m.t, m.x, 1e-6)
-			h.near(name+" v", v.t, v.x, 1e-6)
-			h.done(name)
 		}
 	}
 }

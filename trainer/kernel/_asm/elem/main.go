@@ -18,7 +18,6 @@ func main() {
 		activations(i)
 		logarithm(i)
 		drop(i)
-		adam(i)
 	}
 	Generate()
 }
@@ -172,26 +171,4 @@ func mix(i asm.ISA, x vec) vec {
 	x = i.Xor(x, i.ShiftRight(x, 15))
 	x = i.MulInt(x, asm.Bits(0x846ca68b))
 	return i.Xor(x, i.ShiftRight(x, 16))
-}
-
-func adam(i asm.ISA) {
-	l := &asm.Loop{
-		Name: "adam", Doc: "updates p, m and v; see Adam.",
-		Out: []string{"p", "m", "v"}, In: []string{"p", "grad", "m", "v"},
-		Scalars: []string{"scale", "clip", "beta1", "rest1", "beta2", "rest2", "rate", "root", "eps", "decay"}, Lazy: true,
-	}
-	l.Map(i, func(in, _ []vec) []vec {
-		p, g, m, v := in[0], in[1], in[2], in[3]
-		g = i.Mul(g, i.Scalar("scale"))
-		clip := i.Scalar("clip")
-		g = i.Max(i.Xor(clip, asm.Bits(0x80000000)), i.Min(clip, g))
-		m = i.Mul(m, i.Scalar("beta1"))
-		i.FmaAdd(m, g, i.Scalar("rest1"))
-		v = i.Mul(v, i.Scalar("beta2"))
-		i.FmaAdd(v, i.Mul(g, g), i.Scalar("rest2"))
-		div := i.Fma(i.Sqrt(v), i.Scalar("root"), i.Scalar("eps"))
-		step := i.Div(i.Mul(m, i.Scalar("rate")), div)
-		p = i.Sub(i.Mul(p, i.Scalar("decay")), step)
-		return []vec{p, m, v}
-	})
 }
