@@ -10,18 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"path/filepath"
 	"strconv"
-	"sync"
 
 	"espalier/features/raster"
 	"espalier/features/vectors"
 	"espalier/pipeline"
 	"espalier/pipeline/store"
-	"espalier/trainer/ckpt"
-	"espalier/trainer/cpu"
-	"espalier/trainer/op"
 )
 
 // batchImages is the number of images that go through the network at once.
@@ -44,13 +38,15 @@ type Extract struct {
 	// PartImages is the mean number of images of a part.
 	PartImages int `yaml:"part_images" json:"part_images" doc:"mean number of images of a part; default 200"`
 	MaxPixels  int `yaml:"max_pixels" json:"max_pixels" doc:"images that declare more pixels are dead letters; default 178956970, as Pillow"`
+
+	open Opener // nil means the processor
 }
 
 // Kind is "features/extract".
 func (*Extract) Kind() string { return "features/extract" }
 
 // Version is raised when equal images would give other features.
-func (*Extract) Version() int { return 1 }
+func (*Extract) Version() int { return 2 }
 
 // Numeric reports that Extract computes on a device.
 func (*Extract) Numeric() bool { return true }
@@ -164,21 +160,19 @@ func inputDigest(in *pipeline.Input) string {
 }
 
 // Run extracts the features of one part.
-func (e *Extract) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (err error) {
+func (e *Extract) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) error {
 	var s slice
 	if err := json.Unmarshal(p.Slice, &s); err != nil {
 		return fmt.Errorf("slice of part %d: %w", p.Index, err)
 	}
 	t.Meter.Expect(int64(len(s.Images)), "images")
-	dev := cpu.New(t.Env.Threads)
-	defer func() { err = errors.Join(err, dev.Close()) }()
-	x, err := e.open(t, dev, s.Weights)
+	x, put, err := e.extractor(ctx, t, s.Weights)
 	if err != nil {
 		return err
 	}
-	defer x.Close()
+	defer put()
 	w := &gridWriter{t: t, x: x}
-	crops, wait := e.crops(ctx, t, s.Images)
+	crops, wait := e.crops(ctx, t, &x.spec, s.Images)
 	defer wait()
 	var batch []*crop
 	for c := range crops {
@@ -209,141 +203,6 @@ func (e *Extract) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (e
 		return err
 	}
 	return w.close()
-}
-
-// open makes the Extractor of a part.
-func (e *Extract) open(t *pipeline.Task, dev op.Device, weights string) (*Extractor, error) {
-	spec := e.Spec
-	spec.Weights = weights
-	in := t.In["weights"]
-	if in == nil {
-		return NewExtractor(dev, spec, nil)
-	}
-	// Opening a file of the input verifies its digest.
-	root := ""
-	for _, entry := range in.Manifest.Files {
-		f, err := in.Open(entry.Name)
-		if err != nil {
-			return nil, err
-		}
-		root = f.Path
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-	}
-	if len(in.Manifest.Files) > 1 {
-		root = filepath.Dir(root)
-	}
-	w, err := ckpt.OpenWeights(root)
-	if err != nil {
-		return nil, &pipeline.RefusedError{File: filepath.Base(root), Offset: -1, Reason: err.Error()}
-	}
-	x, err := NewExtractor(dev, spec, w)
-	return x, errors.Join(err, w.Close())
-}
-
-// A crop is one image on its way.
-type crop struct {
-	ref    imageRef
-	im     *raster.Image // nil if it is dead
-	reason string
-	err    error // reading failed for no fault of the image
-}
-
-// crops decodes images side by side and gives them in order. At most a few
-// batches are in memory. wait ends the work and waits for it.
-func (e *Extract) crops(ctx context.Context, t *pipeline.Task, images []imageRef) (out <-chan *crop, wait func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	workers := max(t.Env.Threads, 1)
-	type job struct {
-		ref  imageRef
-		done chan *crop
-	}
-	jobs := make(chan job)
-	queue := make(chan chan *crop, 2*batchImages)
-	ordered := make(chan *crop)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(jobs)
-		defer close(queue)
-		for _, r := range images {
-			j := job{r, make(chan *crop, 1)}
-			select {
-			case queue <- j.done:
-			case <-ctx.Done():
-				return
-			}
-			select {
-			case jobs <- j:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	for range workers {
-		wg.Go(func() {
-			dec := &raster.Decoder{MaxPixels: e.MaxPixels}
-			for j := range jobs {
-				j.done <- e.crop(t.In["images"], dec, j.ref)
-			}
-		})
-	}
-	wg.Go(func() {
-		defer close(ordered)
-		for done := range queue {
-			select {
-			case c := <-done:
-				select {
-				case ordered <- c:
-				case <-ctx.Done():
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return ordered, func() { cancel(); wg.Wait() }
-}
-
-// crop reads and cuts one image.
-func (e *Extract) crop(in *pipeline.Input, dec *raster.Decoder, r imageRef) *crop {
-	c := &crop{ref: r, reason: r.Reason}
-	if c.reason != "" {
-		return c
-	}
-	data, err := readFile(in, r.File)
-	if err != nil {
-		c.err = err
-		return c
-	}
-	im, err := e.Spec.Crop(dec, data)
-	var refused *raster.Error
-	switch {
-	case err == nil:
-		c.im = im
-	case errors.As(err, &refused):
-		c.reason = refused.Reason
-		if refused.Format != "" {
-			c.reason = string(refused.Format) + ": " + c.reason
-		}
-	default:
-		c.reason = err.Error()
-	}
-	return c
-}
-
-func readFile(in *pipeline.Input, name string) (data []byte, err error) {
-	f, err := in.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	data = make([]byte, f.Size())
-	if _, err := f.ReadAt(data, 0); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return data, nil
 }
 
 // gridWriter puts batches through the network and writes their rows. The file
@@ -427,9 +286,9 @@ func (w *gridWriter) close() error {
 
 // Finish notes what made the features.
 func (e *Extract) Finish(ctx context.Context, t *pipeline.Task, parts []pipeline.Part) error {
-	spec := e.Spec
-	if in := t.In["weights"]; in != nil {
-		spec.Weights = inputDigest(in)
+	spec, err := e.madeWith(t)
+	if err != nil {
+		return err
 	}
 	meta, err := spec.Metadata()
 	if err != nil {

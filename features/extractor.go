@@ -48,8 +48,8 @@ func NewExtractor(dev op.Device, spec Spec, weights ckpt.Weights) (*Extractor, e
 			return nil, err
 		}
 	}
-	e := &Extractor{spec: spec, dev: dev}
-	if e.tower, err = clip.OpenTower(dev, weights, clip.Options{VisionHeads: spec.Heads, Size: spec.Size}); err != nil {
+	e := &Extractor{spec: spec.sized(weights), dev: dev}
+	if e.tower, err = clip.OpenTower(dev, weights, clip.Options{VisionHeads: spec.Heads, Size: e.spec.Size, BF16: spec.Precision == BFloat16}); err != nil {
 		return nil, err
 	}
 	if e.h, e.w, e.c, err = e.tower.Shape(spec.Tap); err != nil {
@@ -76,8 +76,8 @@ func (s *Spec) order() raster.Order {
 	return raster.AcrossFirst
 }
 
-// Crop decodes a file and cuts out what the network sees, size x size pixels
-// in mode RGB.
+// Crop decodes a file and cuts out what the network sees, Size x Size pixels
+// in mode RGB. The Spec must have a size.
 func (s *Spec) Crop(dec *raster.Decoder, file []byte) (*raster.Image, error) {
 	im, err := dec.Decode(file)
 	if err != nil {

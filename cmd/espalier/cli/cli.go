@@ -43,7 +43,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Jobs", []verb{runVerb, planVerb, statusVerb, logVerb, showVerb, verifyVerb, gcVerb, reportVerb, exportVerb}},
-		{"One stage on files", []verb{dataVerb, ingestVerb, tokenizeVerb, featuresVerb, predictVerb, evalVerb}},
+		{"One stage on files", []verb{dataVerb, ingestVerb, tokenizeVerb, featuresVerb, regionsVerb, predictVerb, evalVerb}},
 		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, methodsVerb, benchVerb, doctorVerb, versionVerb}},
 	}
 }

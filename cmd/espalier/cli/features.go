@@ -26,19 +26,19 @@ type digestRecord struct {
 }
 
 // digestImages prints a digest of what a network would see of each image of a
-// list, a path a line.
+// folder, or of a list, a path a line.
 func digestImages(ctx context.Context, c *console, list string, transform raster.Transform, size int) error {
-	paths, err := readList(list)
+	ids, paths, err := imagesOf(list)
 	if err != nil {
 		return err
 	}
 	var dec raster.Decoder
 	failed := 0
-	for _, path := range paths {
+	for i, id := range ids {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		rec := digestImage(&dec, path, transform, size)
+		rec := digestImage(&dec, id, paths[i], transform, size)
 		if rec.Error != "" {
 			failed++
 		}
@@ -52,8 +52,8 @@ func digestImages(ctx context.Context, c *console, list string, transform raster
 	return nil
 }
 
-func digestImage(dec *raster.Decoder, path string, transform raster.Transform, size int) digestRecord {
-	rec := digestRecord{Image: path}
+func digestImage(dec *raster.Decoder, id, path string, transform raster.Transform, size int) digestRecord {
+	rec := digestRecord{Image: id}
 	data, err := os.ReadFile(path)
 	if err == nil {
 		var im *raster.Image
@@ -72,26 +72,24 @@ func digestImage(dec *raster.Decoder, path string, transform raster.Transform, s
 var featuresVerb = verb{
 	name:  "features",
 	args:  "--images DIR|LIST",
-	short: "turn images into feature grids, or print digests of what a network sees of them",
-	long: []string{
-		"LIST is a text file, a path a line; its lines become ids. Without --weights a random network stands",
-		"in. --digest prints width, height and SHA-256 of the RGB bytes instead, and needs no weights.",
-	},
+	short: "turn images into feature grids, or show or digest what a network sees of them",
 	example: []string{
 		"espalier features --weights RN101.pt --images photos --out out/grids",
-		"espalier features --digest --images list.txt --transform clip --size 224",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
 		var e features.Extract
-		images := f.String("images", "", "`PATH` of a folder of images, or of a list of them")
-		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors")
+		images := f.String("images", "", "`PATH` of a folder of images, or of a text file of paths, a line each")
+		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors; without, a random network")
 		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT` is taken: grid (default), grid-projected, penultimate or embedding")
 		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` an image is cut: clip (default), clip-rgb-first, stretch or none")
-		f.IntVar(&e.Size, "size", 0, "side of what the network sees in pixels (default 224): `N`")
+		f.IntVar(&e.Size, "size", 0, "side of what the network sees in pixels (default the weights', or 224): `N`")
 		f.StringVar(&e.DType, "dtype", "", "`TYPE` of stored values: float16 (default) or float32")
+		f.StringVar(&e.Precision, "precision", "", "`TYPE` in which the network multiplies: float32 (default) or bfloat16")
+		f.IntVar(&e.Heads, "heads", 0, "heads of the attention (default channels/64): `N`")
 		f.BoolVar(&e.Pillow13, "pillow13", false, "resize in the pass order of Pillow 13, not of those before")
-		digest := f.Bool("digest", false, "print digests of pixels, one JSON object an image")
+		digest := f.Bool("digest", false, "only print size and SHA-256 of the RGB bytes that a network would see")
+		preview := f.String("preview", "", "write what the network sees of each image to `DIR` as PNG")
 		d.add(f)
 		return func(ctx context.Context, c *console, args []string) error {
 			if err := want(args, 0, 0, "none"); err != nil {
@@ -112,6 +110,11 @@ var featuresVerb = verb{
 				}
 				return digestImages(ctx, c, *images, e.Transform, cmp.Or(e.Size, 224))
 			}
+			if *preview != "" {
+				if err := writePreview(ctx, c, &features.Preview{Spec: e.Spec, Weights: *weights, Dir: *preview}, *images); err != nil || d.out == "" {
+					return err
+				}
+			}
 			g, err := extraction(&e, *images, *weights)
 			if err != nil {
 				return err
@@ -119,6 +122,39 @@ var featuresVerb = verb{
 			return d.make(ctx, c, g, "features")
 		}
 	},
+}
+
+// writePreview shows what the network sees.
+func writePreview(ctx context.Context, c *console, p *features.Preview, images string) error {
+	if err := p.Spec.Check(); err != nil {
+		return usagef("%v", err)
+	}
+	ids, paths, err := imagesOf(images)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	err = p.Write(ctx, ids, paths, func(id, reason string) {
+		failed++
+		c.warn("%s: %s", id, reason)
+	})
+	if err == nil {
+		_, err = fmt.Fprintf(c.out, "%s: %d images\n", p.Dir, len(ids)-failed)
+	}
+	return err
+}
+
+// imagesOf lists the images of a folder or of a list.
+func imagesOf(images string) (ids, paths []string, err error) {
+	info, err := os.Stat(images)
+	if err != nil {
+		return nil, nil, usagef("%v", err)
+	}
+	if info.IsDir() {
+		return features.ImagesBelow(images)
+	}
+	ids, err = readList(images)
+	return ids, ids, err
 }
 
 // extraction is the graph of features of a folder or list of images.

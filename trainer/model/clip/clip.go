@@ -72,6 +72,9 @@ type Options struct {
 	// Size is the side of the input in pixels, which a ModifiedResNet's grid may
 	// have freely; 0 means what the weights were made for, or 224.
 	Size int
+	// BF16 keeps the matrices and filters in bfloat16. Sums, norms, biases,
+	// embeddings, attention and what goes from layer to layer stay float32.
+	BF16 bool
 }
 
 // ErrWeights says that a file holds no CLIP network.
@@ -80,6 +83,9 @@ var ErrWeights = errors.New("clip: no CLIP weights")
 // OpenTower makes the image tower of w on dev.
 func OpenTower(dev op.Device, w ckpt.Weights, o Options) (Tower, error) {
 	l := newLoader(dev, w)
+	if o.BF16 {
+		l.frozen = tensor.BFloat16
+	}
 	switch {
 	case l.has("visual.layer1.0.conv1.weight"):
 		return newResNet(l, o)
@@ -89,18 +95,46 @@ func OpenTower(dev op.Device, w ckpt.Weights, o Options) (Tower, error) {
 	return nil, fmt.Errorf("%w: neither visual.layer1.0.conv1.weight nor visual.class_embedding among %d tensors", ErrWeights, len(w.Names()))
 }
 
+// InputSize returns the side in pixels of the images that the tower in w is
+// for, 224 if w is nil or does not say.
+func InputSize(w ckpt.Weights) int {
+	const published = 224
+	if w == nil {
+		return published
+	}
+	l := newLoader(nil, w)
+	if pe := l.shape("visual.attnpool.positional_embedding"); len(pe) == 2 {
+		return 32 * sideOf(pe[0]-1)
+	}
+	conv, pe := l.shape("visual.conv1.weight"), l.shape("visual.positional_embedding")
+	if len(conv) == 4 && len(pe) == 2 {
+		return conv[2] * sideOf(pe[0]-1)
+	}
+	return published
+}
+
+// sideOf is the side of the largest square of at most n cells.
+func sideOf(n int) int {
+	side := 0
+	for (side+1)*(side+1) <= n {
+		side++
+	}
+	return side
+}
+
 // loader reads tensors by OpenAI's names and puts them on a device. Its first
 // error sticks.
 type loader struct {
-	dev  op.Device
-	w    ckpt.Weights
-	hf   bool
-	kept []tensor.Tensor
-	err  error
+	dev    op.Device
+	w      ckpt.Weights
+	hf     bool
+	frozen tensor.DType // of matrices and filters
+	kept   []tensor.Tensor
+	err    error
 }
 
 func newLoader(dev op.Device, w ckpt.Weights) *loader {
-	l := &loader{dev: dev, w: w}
+	l := &loader{dev: dev, w: w, frozen: tensor.Float32}
 	_, l.hf = w.Info("vision_model.embeddings.class_embedding")
 	if _, ok := w.Info("text_model.final_layer_norm.weight"); ok {
 		l.hf = true
@@ -220,9 +254,19 @@ func (l *loader) vector(name string, shape ...int) tensor.Tensor {
 
 // matrix packs x [k, n] for the right side of a product.
 func (l *loader) matrix(x []float32, k, n int) tensor.Tensor {
-	t := l.dev.Keep(tensor.Float32, k, n)
+	t := l.dev.Keep(l.frozen, k, n)
 	l.dev.Write(t, x)
 	p := l.dev.Pack(t, false)
+	l.dev.Free(t)
+	l.kept = append(l.kept, p)
+	return p
+}
+
+// filters packs x [kh, kw, in, out] for convolutions.
+func (l *loader) filters(x []float32, kh, kw, in, out int) tensor.Tensor {
+	t := l.dev.Keep(l.frozen, kh, kw, in, out)
+	l.dev.Write(t, x)
+	p := l.dev.PackConv(t)
 	l.dev.Free(t)
 	l.kept = append(l.kept, p)
 	return p

@@ -83,7 +83,7 @@ func newResNet(l *loader, o Options) (*resNet, error) {
 	r.dim = in
 	r.grid, r.size = 7, 224
 	if pe := l.shape("visual.attnpool.positional_embedding"); len(pe) == 2 {
-		r.grid = int(math.Sqrt(float64(pe[0] - 1)))
+		r.grid = sideOf(pe[0] - 1)
 		r.size = 32 * r.grid
 		if r.grid*r.grid+1 != pe[0] {
 			l.err = cmpErr(l.err, fmt.Errorf("%w: attention pool over %d positions", ErrWeights, pe[0]))
@@ -130,11 +130,7 @@ func (l *loader) conv(name, bn string, out, in, k, stride int) conv {
 		c.w = l.matrix(folded, in, out)
 		return c
 	}
-	t := l.dev.Keep(tensor.Float32, k, k, in, out)
-	l.dev.Write(t, folded)
-	c.w = l.dev.PackConv(t)
-	l.dev.Free(t)
-	l.kept = append(l.kept, c.w)
+	c.w = l.filters(folded, k, k, in, out)
 	return c
 }
 
@@ -146,6 +142,15 @@ func (c conv) apply(dev op.Device, x tensor.Tensor, act op.Act, residual tensor.
 	}
 	y := dev.Alloc(tensor.Float32, n, (h-1)/c.stride+1, (w-1)/c.stride+1, c.out)
 	dev.Conv(y, x, c.w, op.Conv{Stride: c.stride, Pad: c.pad, Epilogue: op.Epilogue{Bias: c.b, Act: act, Residual: residual}})
+	return y
+}
+
+// applyLast computes relu(x W' + bias + residual) with a 1x1 convolution.
+func (c conv) applyLast(dev op.Device, x, residual tensor.Tensor) tensor.Tensor {
+	y := dev.Alloc(tensor.Float32, x.Shape[0], x.Shape[1], x.Shape[2], c.out)
+	rows := y.Rows()
+	e := op.Epilogue{Bias: c.b, Act: op.ReLU, Residual: residual.View(rows, c.out), ActLast: true}
+	dev.Gemm(y.View(rows, c.out), x.View(rows, x.Dim(-1)), c.w, op.Gemm{Epilogue: e})
 	return y
 }
 
@@ -167,9 +172,7 @@ func (b *bottleneck) apply(dev op.Device, x tensor.Tensor) tensor.Tensor {
 	if b.down != nil {
 		short = b.down.apply(dev, pooled(dev, x, b.stride), op.None, tensor.Tensor{})
 	}
-	y = b.conv3.apply(dev, y, op.None, short)
-	dev.Activate(y, y, op.ReLU)
-	return y
+	return b.conv3.applyLast(dev, y, short)
 }
 
 // trunk computes the grid [n, h, w, c].

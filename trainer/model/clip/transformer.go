@@ -91,9 +91,7 @@ func newViT(l *loader, o Options) (*vit, error) {
 		return nil, fmt.Errorf("%w: visual.conv1.weight %v, visual.positional_embedding %v, visual.proj %v", ErrWeights, cs, ps, pr)
 	}
 	v.width, v.patch, v.out = cs[0], cs[2], pr[1]
-	for v.grid*v.grid < ps[0]-1 {
-		v.grid++
-	}
+	v.grid = sideOf(ps[0] - 1)
 	if v.grid*v.grid+1 != ps[0] {
 		return nil, fmt.Errorf("%w: %d positions are no square and a class", ErrWeights, ps[0])
 	}
@@ -111,11 +109,7 @@ func newViT(l *loader, o Options) (*vit, error) {
 			}
 		}
 	}
-	t := l.dev.Keep(tensor.Float32, v.patch, v.patch, 3, v.width)
-	l.dev.Write(t, hwio)
-	v.conv = l.dev.PackConv(t)
-	l.dev.Free(t)
-	l.kept = append(l.kept, v.conv)
+	v.conv = l.filters(hwio, v.patch, v.patch, 3, v.width)
 	v.class = l.vector("visual.class_embedding", v.width)
 	v.pos = l.vector("visual.positional_embedding", ps[0], v.width)
 	v.pre, v.post = l.norm("visual.ln_pre", v.width), l.norm("visual.ln_post", v.width)
