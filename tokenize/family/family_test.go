@@ -66,6 +66,37 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestWordAndChar(t *testing.T) {
+	small := tokentest.Small()
+	small.Type = 3
+	word := small.Bytes()
+	small.Type = 4
+	dir := write(t, map[string]string{"w": string(word), "c": string(small.Bytes())})
+	for name, want := range map[string][]int32{Word: {7, 2}, Char: {3, 4, 3, 4, 5}} {
+		s, err := Read(filepath.Join(dir, name[len("sp-"):len("sp-")+1]), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := s.Model(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.NewEncoder().Append(nil, "a ab"); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if _, err := s.As(s.Natural(), nil); err == nil || !strings.Contains(err.Error(), "no class") {
+			t.Errorf("%s has a class: %v", name, err)
+		}
+		if c, err := s.Card(); err != nil || c.Type != name || c.Natural != "" {
+			t.Errorf("card %+v, %v", c, err)
+		}
+	}
+	small.Type = 5
+	if _, err := Read(filepath.Join(write(t, map[string]string{"x": string(small.Bytes())}), "x"), ""); err == nil || !strings.Contains(err.Error(), "model type 5, want 1") {
+		t.Errorf("type 5: %v", err)
+	}
+}
+
 func TestFolders(t *testing.T) {
 	if _, err := Read(write(t, nil), ""); !errors.Is(err, ErrUnknown) {
 		t.Errorf("an empty folder: %v", err)

@@ -8,6 +8,7 @@ import (
 
 	"espalier/tokenize/bpe"
 	"espalier/tokenize/bytebpe"
+	"espalier/tokenize/chop"
 	"espalier/tokenize/model"
 	"espalier/tokenize/preset"
 	"espalier/tokenize/spm"
@@ -61,11 +62,14 @@ func (s *Source) Model(variants []string) (model.Tokenizer, error) {
 		return m, err
 	case BPE:
 		return bpe.New(s.spm)
+	case Word, Char:
+		return chop.New(s.spm)
 	}
 	return s.As(s.Natural(), nil)
 }
 
-// Natural returns the class that a vocabulary is most likely meant for.
+// Natural returns the class that a vocabulary is most likely meant for, "" if
+// there is none.
 func (s *Source) Natural() string {
 	switch s.Type {
 	case Unigram:
@@ -79,6 +83,8 @@ func (s *Source) Natural() string {
 		return "bert-cased"
 	case CLIP:
 		return "clip"
+	case Word, Char:
+		return ""
 	}
 	if slices.Contains(s.vocab, "<s>") && slices.Contains(s.vocab, "<mask>") {
 		return "roberta"
@@ -114,6 +120,9 @@ func CheckVariants(as string, variants []string) error {
 // As opens a vocabulary as a public class.
 func (s *Source) As(as string, variants []string) (*preset.Class, error) {
 	c, ok := classes[as]
+	if as == "" && s.Natural() == "" {
+		return nil, fmt.Errorf("a vocabulary of type %s has no class, and so no special ids", s.Type)
+	}
 	if !ok {
 		return nil, fmt.Errorf("class %q: want %s", as, strings.Join(Names(), ", "))
 	}
@@ -249,7 +258,7 @@ type Card struct {
 	Merges     int       `json:"merges,omitempty"`
 	Normalizer string    `json:"normalizer,omitempty"`
 	Bytes      bool      `json:"byte_fallback,omitempty"`
-	Natural    string    `json:"as"` // the class it is most likely meant for
+	Natural    string    `json:"as,omitempty"` // the class it is most likely meant for
 	Specials   []Special `json:"specials"`
 }
 

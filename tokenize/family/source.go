@@ -28,10 +28,12 @@ const (
 	WordPiece = "wordpiece" // vocab.txt, or a tokenizer.json
 	ByteBPE   = "bytebpe"   // vocab.json and merges.txt, encoder.json and vocab.bpe, or a tokenizer.json
 	CLIP      = "clip"      // bpe_simple_vocab_16e6.txt.gz
+	Word      = "sp-word"   // a SentencePiece model
+	Char      = "sp-char"   // a SentencePiece model
 )
 
 // Types lists the types of vocabularies.
-var Types = []string{Unigram, BPE, WordPiece, ByteBPE, CLIP}
+var Types = []string{Unigram, BPE, WordPiece, ByteBPE, CLIP, Word, Char}
 
 // maxFile bounds a vocabulary file, unpacked.
 const maxFile = 256 << 20
@@ -243,7 +245,7 @@ func (d *folder) readFile(name string) (*Source, error) {
 		err = s.tokenizerJSON(string(file))
 	case !looksText(file):
 		if s.spm, err = spm.Parse(file); err == nil {
-			s.Type = map[int]string{spm.Unigram: Unigram, spm.BPE: BPE}[s.spm.Type]
+			s.Type = map[int]string{spm.Unigram: Unigram, spm.BPE: BPE, spm.Word: Word, spm.Char: Char}[s.spm.Type]
 		}
 	case bytes.Contains(file[:min(len(file), 256)], []byte(version)):
 		s.Type = CLIP

@@ -28,6 +28,8 @@ const MaxPiece = 4096
 const (
 	Unigram = 1
 	BPE     = 2
+	Word    = 3
+	Char    = 4
 )
 
 // A Kind says what a piece is, by the file's numbers.
@@ -52,7 +54,7 @@ type Piece struct {
 
 // A Model is the content of a model file.
 type Model struct {
-	Type   int // Unigram or BPE
+	Type   int // Unigram, BPE, Word or Char
 	Pieces []Piece
 	Index  *memo.Index // of the pieces' texts
 
@@ -113,8 +115,8 @@ func Parse(file []byte) (*Model, error) {
 	switch {
 	case len(m.Pieces) == 0:
 		return nil, errors.New("spm: no pieces: not a SentencePiece model")
-	case m.Type != Unigram && m.Type != BPE:
-		return nil, fmt.Errorf("spm: model type %d, want 1 (unigram) or 2 (BPE)", m.Type)
+	case m.Type < Unigram || m.Type > Char:
+		return nil, fmt.Errorf("spm: model type %d, want 1 (unigram), 2 (BPE), 3 (word) or 4 (char)", m.Type)
 	case !trained && len(norm.chars) == 0 && m.Pieces[0].Text == "":
 		return nil, errors.New("spm: not a SentencePiece model")
 	}

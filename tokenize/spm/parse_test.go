@@ -32,7 +32,7 @@ func TestBadModels(t *testing.T) {
 		{"no unknown", edit(func(s *tokentest.SPM) { s.Pieces[2].Kind = 3 }), "no unknown piece"},
 		{"two unknown", edit(func(s *tokentest.SPM) { s.Pieces[1].Kind = 2 }), "unknown, as is piece 1"},
 		{"byte", edit(func(s *tokentest.SPM) { s.Pieces[6].Kind = 6 }), "no byte of a model"},
-		{"type", edit(func(s *tokentest.SPM) { s.Type = 3 }), "model type 3"},
+		{"type", edit(func(s *tokentest.SPM) { s.Type = 5 }), "model type 5"},
 		{"kind", edit(func(s *tokentest.SPM) { s.Pieces[6].Kind = 9 }), "piece 6: type 9"},
 		{"bytes missing", edit(func(s *tokentest.SPM) { s.ByteFallback = true }), "0 byte pieces"},
 	} {
