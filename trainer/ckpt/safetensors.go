@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -65,6 +66,9 @@ type File struct {
 	info   map[string]Info
 	meta   map[string]string
 	source string
+
+	mapping sync.Once
+	memory  []byte // of the mapped file; nil if it is not
 }
 
 // OpenFile opens the safetensors file called name.
@@ -236,7 +240,7 @@ func (f *File) Close() error {
 	if f.close == nil {
 		return nil
 	}
-	return f.close.Close()
+	return errors.Join(f.unmap(), f.close.Close())
 }
 
 // Names returns the names of all tensors, sorted.

@@ -9,7 +9,8 @@ import (
 
 // A slab is aligned memory.
 type slab struct {
-	words []float32 // starts on a 64-byte border
+	words   []float32 // starts on a 64-byte border, unless foreign
+	foreign bool      // memory of the host that somebody else owns
 }
 
 // Bytes returns the length in bytes.
@@ -23,7 +24,7 @@ func newSlab(words int) *slab {
 	for uintptr(unsafe.Pointer(&raw[skip]))%64 != 0 {
 		skip++
 	}
-	return &slab{raw[skip : skip+words : skip+words]}
+	return &slab{words: raw[skip : skip+words : skip+words]}
 }
 
 // An arena hands out memory until it is reset. It grows by whole slabs and
@@ -90,7 +91,7 @@ func (d *Device) Keep(dt tensor.DType, shape ...int) tensor.Tensor {
 
 // Free gives a kept or packed tensor back.
 func (d *Device) Free(t tensor.Tensor) {
-	if t.Store != nil {
+	if s, ok := t.Store.(*slab); t.Store != nil && !(ok && s.foreign) {
 		d.kept -= int64(t.Store.Bytes())
 	}
 }

@@ -285,6 +285,14 @@ func (t *Tape) fresh(v Var) (int32, tensor.Tensor) {
 	return b, t.as(b, n.out)
 }
 
+// any is fresh for a device that wants memory also where no gradient is wanted;
+// give releases it then.
+func (t *Tape) any(v Var) (int32, tensor.Tensor) {
+	n := &t.nodes[v]
+	b := t.buffer(n.out.Len())
+	return b, t.as(b, n.out)
+}
+
 // own returns a buffer for a gradient that is made of n's element by element:
 // n's own if nobody else holds it, else a new one. The caller holds it.
 func (t *Tape) own(n *node) (int32, tensor.Tensor) {

@@ -191,10 +191,27 @@ func TestGradients(t *testing.T) {
 		"add suffix": {[]leaf{of(4, 2, 3), of(2, 3)}, two((*grad.Tape).Add)},
 		"mul":        {[]leaf{of(2, 3), of(2, 3)}, two((*grad.Tape).Mul)},
 		"mul suffix": {[]leaf{of(4, 2, 3), of(3)}, two((*grad.Tape).Mul)},
-		"square":     {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Mul(x, x) })},
-		"double":     {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Add(x, x) })},
-		"scale":      {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Scale(x, -2.5) })},
-		"activate":   {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Activate(x, op.Tanh) })},
+		"mul scalar": {[]leaf{of(4, 2, 3), of(1)}, two(func(tp *grad.Tape, x, y grad.Var) grad.Var { return tp.Mul(tp.View(x, 24, 1), y) })},
+		"join": {[]leaf{of(2, 3, 2), of(2, 1, 2), of(2, 4, 2)}, func(tp *grad.Tape, v []grad.Var) grad.Var {
+			return tp.Join(1, v...)
+		}},
+		"join twice the same": {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Join(0, x, x) })},
+		"cut": {[]leaf{of(2, 5, 2)}, one(func(tp *grad.Tape, x grad.Var) grad.Var {
+			return tp.Add(tp.Cut(x, 1, 0, 3), tp.Cut(x, 1, 2, 5))
+		})},
+		"matmul":            {[]leaf{of(2, 3, 4), of(2, 4, 5)}, two(func(tp *grad.Tape, a, b grad.Var) grad.Var { return tp.MatMul(a, b, false) })},
+		"matmul transposed": {[]leaf{of(2, 3, 4), of(2, 5, 4)}, two(func(tp *grad.Tape, a, b grad.Var) grad.Var { return tp.MatMul(a, b, true) })},
+		"matmul matrices":   {[]leaf{of(3, 4), of(4, 5)}, two(func(tp *grad.Tape, a, b grad.Var) grad.Var { return tp.MatMul(a, b, false) })},
+		"repeat": {[]leaf{of(2, 3), of(3, 2, 3)}, two(func(tp *grad.Tape, x, y grad.Var) grad.Var {
+			return tp.Mul(tp.Repeat(x, 3), y)
+		})},
+		"linear with a made weight": {[]leaf{of(3, 4), of(20)}, two(func(tp *grad.Tape, x, w grad.Var) grad.Var {
+			return tp.Linear(x, tp.View(tp.Scale(w, 2), 5, 4), 0, grad.Out{})
+		})},
+		"square":   {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Mul(x, x) })},
+		"double":   {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Add(x, x) })},
+		"scale":    {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Scale(x, -2.5) })},
+		"activate": {[]leaf{of(2, 3)}, one(func(tp *grad.Tape, x grad.Var) grad.Var { return tp.Activate(x, op.Tanh) })},
 		"dropout": {[]leaf{of(4, 5)}, one(func(tp *grad.Tape, x grad.Var) grad.Var {
 			return tp.Dropout(x, tp.Drop(0.4, 1))
 		})},

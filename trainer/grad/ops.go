@@ -126,9 +126,9 @@ func (t *Tape) Attention(q, k, v, bias Var, a op.Attention) Var {
 
 func backAttention(t *Tape, n *node, dout tensor.Tensor) {
 	q, k, v, bias := n.in[0], n.in[1], n.in[2], n.in[3]
-	bq, dq := t.fresh(q)
-	bk, dk := t.fresh(k)
-	bv, dv := t.fresh(v)
+	bq, dq := t.any(q)
+	bk, dk := t.any(k)
+	bv, dv := t.any(v)
 	t.dev.AttendBack(dq, dk, dv, t.sum(bias), dout, n.out, n.saved[0], t.Value(q), t.Value(k), t.Value(v), n.att)
 	t.give(q, bq)
 	t.give(k, bk)

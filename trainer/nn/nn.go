@@ -2,7 +2,8 @@
 //
 // A model declares its parameters with [Params.New], each with a path such as
 // "encoder.layers.0.self_attn.q.weight", and then allocates all of them at
-// once. A tensor that is used in many places is declared once and shared as a
+// once, save those bound to memory of somebody else, such as the weights of a
+// mapped file that several models share. A tensor that is used in many places is declared once and shared as a
 // [Param]: counts, gradients and optimiser state are over unique tensors.
 // Trained parameters lie side by side in memory, so that one device call
 // updates many. A layer is a struct of its parameters whose Apply computes it
@@ -28,6 +29,8 @@ type Param struct {
 	Value  tensor.Tensor
 	Grad   tensor.Tensor // its gradient; zero unless it is trained
 	Frozen bool
+
+	bound bool // Value is somebody else's
 }
 
 // Len returns the number of elements.
@@ -47,6 +50,7 @@ type Params struct {
 	seed   uint64
 	list   []*Param
 	byPath map[string]*Param
+	made   bool // Alloc was called
 	values tensor.Tensor
 	grads  tensor.Tensor
 }
@@ -65,7 +69,7 @@ func (ps *Params) New(path string, init Init, shape ...int) *Param {
 	if ps.byPath[path] != nil {
 		panic("nn: parameter declared twice")
 	}
-	if !ps.values.IsZero() {
+	if ps.made {
 		panic("nn: parameter declared after Alloc")
 	}
 	p := &Param{Path: path, Shape: append([]int(nil), shape...), Init: init}
@@ -80,16 +84,39 @@ const align = 16
 
 func padded(n int) int { return (n + align - 1) / align * align }
 
-// Alloc allocates all declared parameters and gives them their initial values.
+// Bind gives a parameter values that it does not own. They must outlive it and
+// never change, so the parameter is to be frozen. It comes before Alloc.
+func (ps *Params) Bind(path string, value tensor.Tensor) {
+	p := ps.byPath[path]
+	switch {
+	case p == nil:
+		panic("nn: no such parameter")
+	case ps.made:
+		panic("nn: parameter bound after Alloc")
+	case value.Len() != p.Len():
+		panic("nn: parameter bound to another size")
+	}
+	value.Shape = p.Shape
+	p.Value, p.bound, p.Frozen = value, true, true
+}
+
+// Alloc allocates all declared parameters that are not bound and gives them
+// their initial values.
 func (ps *Params) Alloc() {
+	ps.made = true
 	total := 0
 	for _, p := range ps.list {
-		total += padded(p.Len())
+		if !p.bound {
+			total += padded(p.Len())
+		}
 	}
 	ps.values = ps.dev.Keep(tensor.Float32, total)
 	at := 0
 	var x []float32
 	for _, p := range ps.list {
+		if p.bound {
+			continue
+		}
 		p.Value = part(ps.values, at, p.Shape)
 		x = append(x[:0], make([]float32, p.Len())...)
 		p.Init.Fill(x, ps.seed, p.Path)
@@ -152,6 +179,9 @@ func (ps *Params) Spans(group func(*Param) int) []Span {
 	var out []Span
 	at, gap, last := 0, true, 0
 	for _, p := range ps.list {
+		if p.bound {
+			continue
+		}
 		if p.Frozen {
 			gap = true
 			continue
@@ -196,19 +226,21 @@ func (ps *Params) CountTrained() int {
 }
 
 // Freeze marks the parameters whose path match accepts, and only them, as
-// frozen. It comes before Train.
+// frozen; bound ones stay so. It comes before Train.
 func (ps *Params) Freeze(match func(path string) bool) {
 	for _, p := range ps.list {
-		p.Frozen = match(p.Path)
+		p.Frozen = p.bound || match(p.Path)
 	}
 }
 
-// Set gives the parameter of a path new values.
+// Set gives the parameter of a path, which is not bound, new values.
 func (ps *Params) Set(path string, x []float32) error {
 	p := ps.byPath[path]
 	switch {
 	case p == nil:
 		return fmt.Errorf("nn: no parameter %q", path)
+	case p.bound:
+		return fmt.Errorf("nn: parameter %q belongs to somebody else", path)
 	case len(x) != p.Len():
 		return fmt.Errorf("nn: parameter %q has shape %v, got %d values", path, p.Shape, len(x))
 	}
@@ -226,14 +258,18 @@ func (ps *Params) Free() {
 	}
 }
 
-// An Init is a distribution of initial values: uniform over [Low, High).
-type Init struct{ Low, High float64 }
+// An Init is a distribution of initial values: uniform over [Low, High), or
+// normal around Low if Std is not zero.
+type Init struct{ Low, High, Std float64 }
 
 // Const is the same value everywhere.
-func Const(v float64) Init { return Init{v, v} }
+func Const(v float64) Init { return Init{Low: v, High: v} }
 
 // Uniform is uniform within bound of zero.
-func Uniform(bound float64) Init { return Init{-bound, bound} }
+func Uniform(bound float64) Init { return Init{Low: -bound, High: bound} }
+
+// Normal is normal around zero.
+func Normal(std float64) Init { return Init{Std: std} }
 
 // Xavier is Glorot's uniform initialisation of a matrix: within
 // sqrt(6/(rows+cols)) of zero.
@@ -245,7 +281,7 @@ func FanIn(in int) Init { return Uniform(1 / math.Sqrt(float64(in))) }
 // Fill draws the values of the parameter called path. Each is a function of
 // seed, path and its index alone.
 func (d Init) Fill(x []float32, seed uint64, path string) {
-	if d.Low == d.High {
+	if d.Low == d.High && d.Std == 0 {
 		for i := range x {
 			x[i] = float32(d.Low)
 		}
@@ -257,10 +293,19 @@ func (d Init) Fill(x []float32, seed uint64, path string) {
 	}
 	key ^= mix(seed)
 	for i := range x {
-		u := float64(mix(key+uint64(i))>>11) / (1 << 53)
-		x[i] = float32(d.Low + float64((d.High-d.Low)*u))
+		u := unit(mix(key + uint64(i)))
+		if d.Std == 0 {
+			x[i] = float32(d.Low + float64((d.High-d.Low)*u))
+			continue
+		}
+		// Box and Muller: the second number is a hash of the first.
+		r := math.Sqrt(-2 * math.Log(1-u))
+		x[i] = float32(d.Low + float64(d.Std*float64(r*math.Cos(2*math.Pi*unit(mix(mix(key+uint64(i))))))))
 	}
 }
+
+// unit returns a number in [0, 1).
+func unit(h uint64) float64 { return float64(h>>11) / (1 << 53) }
 
 // mix is the finaliser of splitmix64.
 func mix(z uint64) uint64 {

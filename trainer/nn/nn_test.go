@@ -9,6 +9,7 @@ import (
 	"espalier/trainer/cpu"
 	"espalier/trainer/grad"
 	"espalier/trainer/op"
+	"espalier/trainer/tensor"
 )
 
 func read(ps *Params, p *Param) []float32 {
@@ -189,5 +190,59 @@ func TestPack(t *testing.T) {
 	l.Unpack(dev)
 	if got := fmt.Sprint(run(grad.Step{})); got == want {
 		t.Error("the packed weight is used after Unpack")
+	}
+}
+
+func TestNormal(t *testing.T) {
+	x := make([]float32, 200_000)
+	Normal(0.5).Fill(x, 3, "w")
+	var sum, squares, inside float64
+	for _, v := range x {
+		sum += float64(v)
+		squares += float64(v) * float64(v)
+		if math.Abs(float64(v)) < 0.5 {
+			inside++
+		}
+	}
+	n := float64(len(x))
+	if mean := sum / n; math.Abs(mean) > 0.005 {
+		t.Errorf("mean %g", mean)
+	}
+	if std := math.Sqrt(squares / n); math.Abs(std-0.5) > 0.005 {
+		t.Errorf("deviation %g, want 0.5", std)
+	}
+	if share := inside / n; math.Abs(share-0.6827) > 0.005 {
+		t.Errorf("%g lie within one deviation, want 0.6827", share)
+	}
+}
+
+// A bound parameter keeps its owner's memory, is never trained and leaves no
+// gap between those that are.
+func TestBind(t *testing.T) {
+	dev := cpu.New(1)
+	defer dev.Close()
+	owner := dev.Keep(tensor.Float32, 6)
+	dev.Write(owner, []float32{1, 2, 3, 4, 5, 6})
+	ps := NewParams(dev, 1)
+	a, b, c := ps.New("a", Const(1), 2), ps.New("b", Const(2), 2, 3), ps.New("c", Const(3), 2)
+	ps.Bind("b", owner)
+	ps.Alloc()
+	ps.Train()
+	if got := fmt.Sprint(read(ps, b)); got != "[1 2 3 4 5 6]" || b.Value.Store != owner.Store {
+		t.Errorf("bound values %s", got)
+	}
+	if !b.Frozen || !b.Grad.IsZero() || a.Grad.IsZero() || c.Grad.IsZero() {
+		t.Error("what is trained is not what is not bound")
+	}
+	if spans := ps.Spans(func(*Param) int { return 0 }); len(spans) != 1 || len(spans[0].Params) != 2 {
+		t.Errorf("%d spans", len(spans))
+	}
+	if err := ps.Set("b", make([]float32, 6)); err == nil {
+		t.Error("a bound parameter was set")
+	}
+	ps.Free()
+	out := make([]float32, 6)
+	if dev.Read(out, owner); out[5] != 6 {
+		t.Error("the owner's memory was given back")
 	}
 }
