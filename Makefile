@@ -5,6 +5,7 @@
 #   make check     format, vet, staticcheck, layers, portable and arm64 builds
 #   make fmt       format all sources
 #   make bench     the benchmarks of all packages, each for a short time
+#   make bench-peers  ours beside PyTorch, SentencePiece, pycocoevalcap, polars ... (needs Python)
 #   make generate  what is generated: assembly, tables
 
 GO   ?= go
@@ -43,10 +44,10 @@ fmt:
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 100ms ./...
 
-# Times other programs on the same work; see docs/README.md.
+# Times us and other programs on the same work; ONLY=gemm,acort for a part, JSON=1 for JSON lines. See docs/performance.md.
 bench-peers:
-	@test -d cmd/benchpeers || { echo 'make bench-peers: no folder cmd/benchpeers, which holds what is compared with other programs' >&2; exit 1; }
-	$(GO) run ./cmd/benchpeers $(if $(ONLY),-only $(ONLY))
+	@mkdir -p bin && $(GO) build -o bin/benchpeers ./cmd/benchpeers
+	@bin/benchpeers $(if $(ONLY),-only '$(ONLY)') $(if $(JSON),-json)
 
 generate:
 	$(GO) generate ./...
