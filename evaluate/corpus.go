@@ -18,6 +18,7 @@ type corpus struct {
 	*input.Joined
 	attributes []string // their names
 	predFile   string
+	alone      bool // predictions without references
 	workers    int
 	cut        map[string]*cutTexts
 }

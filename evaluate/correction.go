@@ -99,17 +99,20 @@ var errantModes = []string{"correction", "detection", "tokens", "typed"}
 
 // errantFamily is errant_compare, and ChERRANT's, which has the same rules for
 // edits of characters. Predictions and references are blocks of M2 files; a row
-// holds the counts of the pair of annotators that was chosen.
+// holds the counts of the pair of annotators that was chosen, then those of
+// each category.
 type errantFamily struct {
-	name string
-	tool string
-	mode string
-	opt  errant.Options
+	name       string
+	tool       string
+	mode       string
+	cat        int
+	categories []string
+	opt        errant.Options
 }
 
 func newErrant(name, tool string) func(*spec, *Request) (family, error) {
 	return func(s *spec, _ *Request) (family, error) {
-		f := &errantFamily{name: name, tool: tool, mode: s.choice("mode", errantModes...)}
+		f := &errantFamily{name: name, tool: tool, mode: s.choice("mode", errantModes...), cat: s.integer("cat", 0, 0, 3)}
 		f.opt = errant.Options{
 			Mode: errant.Mode(max(0, slices.Index(errantModes, f.mode))), Beta: s.number("beta", 0.5, 0.001, 1000),
 			Single: s.bool("single", false), Multi: s.bool("multi", false),
@@ -123,13 +126,25 @@ func newErrant(name, tool string) func(*spec, *Request) (family, error) {
 }
 
 func (f *errantFamily) names() []string {
-	return []string{f.name + "-p", f.name + "-r", fmt.Sprintf("%s-f%g", f.name, f.opt.Beta)}
+	var out []string
+	for k := range 1 + len(f.categories) {
+		name := f.name
+		if k > 0 {
+			name += "[" + f.categories[k-1] + "]"
+		}
+		out = append(out, name+"-p", name+"-r", fmt.Sprintf("%s-f%g", name, f.opt.Beta))
+	}
+	return out
 }
 
-func (f *errantFamily) width() int { return 3 }
+func (f *errantFamily) width() int { return 3 * (1 + len(f.categories)) }
 
 func (f *errantFamily) variant() string {
-	return fmt.Sprintf("%s|mode:%s|single:%t|multi:%t|skip:%s|beta:%g", f.tool, f.mode, f.opt.Single, f.opt.Multi, strings.Join(f.opt.Skip, "/"), f.opt.Beta)
+	cat := ""
+	if f.cat > 0 {
+		cat = fmt.Sprintf("|cat:%d", f.cat)
+	}
+	return fmt.Sprintf("%s|mode:%s|single:%t|multi:%t|skip:%s|beta:%g%s", f.tool, f.mode, f.opt.Single, f.opt.Multi, strings.Join(f.opt.Skip, "/"), f.opt.Beta, cat)
 }
 
 func (f *errantFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
@@ -152,15 +167,39 @@ func (f *errantFamily) prepare(ctx context.Context, c *corpus) (func() scorer, e
 		}
 		counts[i] = chooser.Add(hyp, ref)
 	}
+	place := make(map[string]int)
+	if f.cat > 0 {
+		f.categories = f.categories[:0]
+		for typ := range chooser.Total.Types {
+			if name := errant.Category(typ, f.cat); !slices.Contains(f.categories, name) {
+				f.categories = append(f.categories, name)
+			}
+		}
+		slices.Sort(f.categories)
+		for typ := range chooser.Total.Types {
+			place[typ] = 3 * (1 + slices.Index(f.categories, errant.Category(typ, f.cat)))
+		}
+	}
 	return func() scorer {
 		return func(i int, row []float64) {
-			row[0], row[1], row[2] = float64(counts[i].TP), float64(counts[i].FP), float64(counts[i].FN)
+			n := counts[i]
+			row[0], row[1], row[2] = float64(n.TP), float64(n.FP), float64(n.FN)
+			if f.cat == 0 {
+				return
+			}
+			for typ, parts := range n.Types {
+				for k, v := range parts {
+					row[place[typ]+k] += float64(v)
+				}
+			}
 		}
 	}, nil
 }
 
 func (f *errantFamily) total(sum, values []float64) {
-	values[0], values[1], values[2] = errant.F(int(sum[0]), int(sum[1]), int(sum[2]), f.opt.Beta)
+	for k := 0; k < len(values); k += 3 {
+		values[k], values[k+1], values[k+2] = errant.F(int(sum[k]), int(sum[k+1]), int(sum[k+2]), f.opt.Beta)
+	}
 }
 
 func (f *errantFamily) one(_ int, row, values []float64) { f.total(row, values) }

@@ -1,11 +1,17 @@
 package evaluate
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"espalier/evaluate/input"
+	"espalier/internal/shared"
 	"espalier/pipeline"
 )
 
@@ -56,5 +62,76 @@ func TestErrantFiles(t *testing.T) {
 	}
 	if res.Values[2].Metric != "errant-f0.5" || res.Values[5].Metric != "cherrant-f1" {
 		t.Errorf("metrics %v", res.Values)
+	}
+}
+
+// checkCategories compares with a table that a tool printed.
+func checkCategories(t *testing.T, metric, pred, refs, printed string) {
+	t.Helper()
+	res, err := Run(t.Context(), Request{Metrics: []string{metric}, Pred: input.Source{Path: pred}, Refs: []input.Source{{Path: refs}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _, _ := strings.Cut(metric, ":")
+	rows := 0
+	table, _, _ := strings.Cut(printed, "\n\n=")
+	for _, line := range strings.Split(table, "\n") {
+		f := strings.Fields(line)
+		if len(f) == 6 {
+			f = append([]string{""}, f...) // the category without a name
+		}
+		if len(f) != 7 || f[0] == "Category" {
+			continue
+		}
+		rows++
+		for k, part := range []string{"-p", "-r", "-f0.5"} {
+			want, err := strconv.ParseFloat(f[4+k], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := value(t, res, name+"["+f[0]+"]"+part).Value; got != want {
+				t.Errorf("%s of %s, %s%s: %v, want %v", metric, pred, f[0], part, got, want)
+			}
+		}
+	}
+	if 3*(rows+1) != len(res.Values) || rows == 0 {
+		t.Errorf("%s of %s: %d values, the tool prints %d categories", metric, pred, len(res.Values), rows)
+	}
+}
+
+// The tables by category that errant_compare and ChERRANT print with -cat.
+func TestByCategory(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "metrics", "cherrant")
+	b, err := os.ReadFile(filepath.Join(dir, "compare.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden map[string]map[string]string
+	if err := json.Unmarshal(b, &golden); err != nil {
+		t.Fatal(err)
+	}
+	checkCategories(t, "cherrant:cat=1", filepath.Join(dir, "nlpcc_a_hyp.char.m2"), filepath.Join(dir, "nlpcc_a_ref.char.m2"), golden["nlpcc_a_hyp vs nlpcc_a_ref"]["-cat 1"])
+	files, err := filepath.Glob(shared.Dir(t, "goldens", "metrics", "errant") + "/*.scores.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var runs []struct {
+			Args    struct{ Cat int }
+			Printed string
+		}
+		if err := json.Unmarshal(b, &runs); err != nil {
+			t.Fatal(err)
+		}
+		base := strings.TrimSuffix(f, ".scores.json")
+		for _, r := range runs {
+			if r.Args.Cat > 0 {
+				checkCategories(t, fmt.Sprintf("errant:cat=%d", r.Args.Cat), base+".hyp.m2", base+".ref.m2", r.Printed)
+			}
+		}
 	}
 }

@@ -128,8 +128,11 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 	}
 	res := &Result{IDs: c.IDs, Each: make([][]float64, c.n())}
 	for k, f := range fams {
-		if needsReferences(f) && len(c.References[0]) == 0 {
+		if needsReferences(f) && c.alone {
 			return nil, &pipeline.UsageError{Msg: "metric " + r.Metrics[k] + " needs references (--refs)"}
+		}
+		if err := c.complete(f, r, k); err != nil {
+			return nil, err
 		}
 		m, err := measure(ctx, c, f)
 		if err != nil {
@@ -140,6 +143,31 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 		}
 	}
 	return res, nil
+}
+
+// complete refuses examples with an empty list of references, which is an
+// answer to some metrics only.
+func (c *corpus) complete(f family, r *Request, k int) error {
+	if !needsReferences(f) {
+		return nil
+	}
+	switch f := f.(type) {
+	case *groupFamily:
+		if f.unanswered {
+			return nil
+		}
+	case *setFamily:
+		if f.unanswered {
+			return nil
+		}
+	}
+	for i := range c.n() {
+		if len(c.References[i]) == 0 {
+			p := c.Places[i]
+			return &pipeline.RefusedError{File: p.File, Line: p.Line, Offset: p.Offset, Reason: fmt.Sprintf("id %s: an empty list of references, and metric %s needs one", c.IDs[i], r.Metrics[k])}
+		}
+	}
+	return nil
 }
 
 // measure computes the statistics of every example.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"espalier/evaluate/input"
+	"espalier/evaluate/squad"
 	"espalier/evaluate/stats"
 )
 
@@ -23,6 +25,9 @@ type family interface {
 	// one computes the values of example i; NaN where there is none.
 	one(i int, row, values []float64)
 }
+
+// listSeparator stands between the texts of an attribute that is a list.
+const listSeparator = input.ListSeparator
 
 // needsReferences tells families that compare from those that score
 // predictions alone.
@@ -50,6 +55,7 @@ func families() []entry {
 		{"rouge-l", "pycocoevalcap 1.2", "tok=ptb|none", "", newRouge},
 		{"cider", "pycocoevalcap 1.2 (the CIDEr-D formula); plain=true: vrama91/cider", "tok=ptb|none, plain=false|true, sigma=6", "--df FILE for document frequencies from elsewhere", newCIDEr},
 		{"meteor", "METEOR 1.5 as pycocoevalcap 1.2; without its tables modules exact and stem", "tok=ptb|none", "--meteor-data DIR for synonyms, paraphrases, function words", newMETEOR},
+		{"spice", "SPICE 1.0 from tuples that the files give; captions are not parsed", "", "tuples; --meteor-data DIR for synsets", newSPICE},
 		{"sacrebleu", "sacrebleu 2.6.0 BLEU", "tok=13a|zh|intl|char|none, lc, smooth=exp|floor|add-k|none, value, eff, order=4", "", newSacreBLEU},
 		{"chrf", "sacrebleu 2.6.0 chrF; word=2: chrF++", "char=6, word=0, beta=2, lc, space, eps", "", newChrF},
 		{"ter", "sacrebleu 2.6.0 TER", "norm, punct=true, asian, case", "", newTER},
@@ -60,19 +66,26 @@ func families() []entry {
 		{"nltk-gleu", "NLTK 3.10.4 corpus_gleu", "seg=blank|char", "", newGLEU},
 		{"distinct", "Distinct-1 to Distinct-4, n-grams within a text", "seg=blank|char", "no references", newDistinct},
 		{"maxmatch", "nusnlp/m2scorer (commit cb874a7)", "unchanged=2, ignorecase=false, beta=0.5", "references in M2", newMaxMatch},
-		{"errant", "ERRANT 3.0.2 errant_compare", "mode=correction|detection|tokens|typed, single, multi, skip=TYPE/TYPE, beta=0.5", "both in M2", newErrant("errant", "errant-3.0.2")},
+		{"errant", "ERRANT 3.0.2 errant_compare", "mode=correction|detection|tokens|typed, single, multi, skip=TYPE/TYPE, cat=1|2|3, beta=0.5", "both in M2", newErrant("errant", "errant-3.0.2")},
 		{"cherrant", "ChERRANT compare_m2_for_evaluation", "as errant", "both in M2", newErrant("cherrant", "cherrant-3922193")},
 		{"accuracy", "scikit-learn 1.9.1", "", "", newAccuracy},
 		{"f1", "scikit-learn 1.9.1; labels=A/B/C: over fixed labels (T5, jiant)", "average=binary|macro|micro|weighted, pos=1, labels", "", newF1},
 		{"matthews", "scikit-learn 1.9.1", "", "", newMatthews},
 		{"pearson", "SciPy 1.17.1", "", "", newCorrelation("pearson")},
 		{"spearman", "SciPy 1.17.1", "", "", newCorrelation("spearman")},
-		{"squad", "SQuAD 1.1 official script", "", "", newSquad("squad", 100, false)},
-		{"squad2", "SQuAD 2.0 official script", "", "", newSquad("squad2", 100, true)},
-		{"record", "SuperGLUE ReCoRD", "", "", newSquad("record", 1, false)},
+		{"squad", "SQuAD 1.1 official script", "", "", newAnswers("squad", "squad-1.1 official script", 100, squad.V1)},
+		{"squad2", "SQuAD 2.0 official script: all, HasAns, NoAns", "threshold=1", "no_answer_probability of predictions for a threshold", newSquad2},
+		{"squad2-best", "SQuAD 2.0 official script: best threshold", "", "no_answer_probability of predictions", newSquad2Best},
+		{"record", "SuperGLUE ReCoRD", "", "", newAnswers("record", "super_glue record_evaluation", 1, squad.V1)},
+		{"cmrc", "CMRC 2018 script, version 5", "", "", newCMRC},
+		{"drcd", "DRCD: SQuAD 1.1 script, characters", "", "", newAnswers("drcd", "drcd: squad-1.1 script|characters", 100, squad.DRCD)},
 		{"multirc", "SuperGLUE MultiRC", "", "ids that end in /ANSWER", newMultiRC},
-		{"vqa", "GT-Vision-Lab/VQA evaluation", "version=2021|2016|always|min3, types=answer|all|none", "answer_type, question_type of annotations for types", newVQA},
-		{"gqa", "GQA, SNLI-VE, NLVR2: share of equal answers", "", "", newGQA},
+		{"glue", "GLUE leaderboard: every task's metrics and their average", "average=tasks|values", "ids TASK/ID", newBoard(glueBoard)},
+		{"superglue", "SuperGLUE leaderboard: every task's metrics and their average", "average=tasks|values, cb=present|fixed", "ids TASK/ID", newBoard(superGLUEBoard)},
+		{"vqa", "GT-Vision-Lab/VQA evaluation; also OK-VQA", "version=2021|2016|always|min3, types=answer|all|none", "answer_type, question_type of annotations for types", newVQA},
+		{"gqa", "GQA: share of equal answers, by type; consistency", "types=all|none", "types, isBalanced, entailed of questions", newGQA},
+		{"snli-ve", "SNLI-VE: accuracy, by label", "", "", newVE},
+		{"nlvr2", "NLVR2: accuracy, consistency", "", "ids SPLIT-SET-PAIR-SENTENCE", newNLVR2},
 		{"scienceqa", "lupantech/ScienceQA (commit 2cbf831)", "topics=false", "problems.json, or answer, subject, grade, hint, image", newScienceQA},
 		{"scienceqa-rationale", "lupantech/ScienceQA: BLEU-1, BLEU-4, ROUGE-L of explanations", "", "problems.json, or lecture, solution", newRationale},
 	}

@@ -43,54 +43,130 @@ func (c *corpus) attribute(i int, name string) string {
 	return c.Attributes[i][k]
 }
 
-// groupFamily is the mean of a score in percent, over all examples and over
-// groups of them. A row holds a score's sum and the number of examples for
-// each group.
-type groupFamily struct {
-	labels []string // of groups, known after prepare; the first is of all
-	what   string
-	empty  float64  // the value of a group without examples
-	fields []string // attributes
-	// open looks at the corpus and returns the labels and a function of an
-	// example: its score and its groups.
-	open func(c *corpus) (labels []string, score func(i int) (float64, []bool))
+// note returns a field of example i's prediction, "" if it has none.
+func (c *corpus) note(i int, name string) string {
+	k := slices.Index(c.attributes, name)
+	if k < 0 || i >= len(c.Notes) || c.Notes[i] == nil {
+		return ""
+	}
+	return c.Notes[i][k]
 }
 
-func (f *groupFamily) names() []string      { return f.labels }
+// groupFamily is the mean of one or more scores over all examples and over
+// groups of them. A row holds, for each group, the sums of the scores and the
+// number of examples.
+type groupFamily struct {
+	labels []string // of groups, known after prepare; the first is of all
+	parts  []string // ends of the scores' names; nil for one score without
+	what   string
+	scale  float64  // of the values; 0 means 100
+	empty  float64  // the value of a group without examples
+	fields []string // attributes
+	// unanswered allows examples without a reference: questions without an
+	// answer.
+	unanswered bool
+	// open looks at the corpus and returns the labels and a function of an
+	// example, which sets the scores for every group and tells which it is in.
+	open func(c *corpus) (labels []string, score func(i int, scores []float64, in []bool), err error)
+}
+
 func (f *groupFamily) variant() string      { return f.what }
-func (f *groupFamily) width() int           { return 2 * len(f.labels) }
 func (f *groupFamily) attributes() []string { return f.fields }
+func (f *groupFamily) each() int            { return max(1, len(f.parts)) }
+func (f *groupFamily) width() int           { return (f.each() + 1) * len(f.labels) }
+
+func (f *groupFamily) names() []string {
+	if f.parts == nil {
+		return f.labels
+	}
+	var out []string
+	for _, l := range f.labels {
+		for _, p := range f.parts {
+			out = append(out, l+p)
+		}
+	}
+	return out
+}
 
 func (f *groupFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
-	labels, score := f.open(c)
+	labels, score, err := f.open(c)
+	if err != nil {
+		return nil, err
+	}
 	f.labels = labels
+	n := f.each()
 	return func() scorer {
+		scores, in := make([]float64, n*len(labels)), make([]bool, len(labels))
 		return func(i int, row []float64) {
-			v, in := score(i)
+			clear(scores)
+			clear(in)
+			score(i, scores, in)
 			for k := range labels {
 				if in[k] {
-					row[2*k], row[2*k+1] = v, 1
+					copy(row[k*(n+1):], scores[k*n:(k+1)*n])
+					row[k*(n+1)+n] = 1
 				}
 			}
 		}
 	}, nil
 }
 
-func (f *groupFamily) total(sum, values []float64) {
+func (f *groupFamily) total(sum, values []float64) { f.means(sum, values, f.empty) }
+
+func (f *groupFamily) one(_ int, row, values []float64) { f.means(row, values, math.NaN()) }
+
+func (f *groupFamily) means(sum, values []float64, empty float64) {
+	n, scale := f.each(), f.scale
+	if scale == 0 {
+		scale = 100
+	}
 	for k := range values {
-		values[k] = f.empty
-		if sum[2*k+1] > 0 {
-			values[k] = float64(sum[2*k] / sum[2*k+1] * 100)
+		group := sum[k/n*(n+1):][:n+1]
+		values[k] = empty
+		if group[n] > 0 {
+			values[k] = float64(group[k%n] / group[n] * scale)
 		}
 	}
 }
 
-func (f *groupFamily) one(_ int, row, values []float64) {
-	for k := range values {
-		values[k] = math.NaN()
-		if row[2*k+1] > 0 {
-			values[k] = float64(row[2*k] * 100)
+// labelled are groups named by the values of attributes.
+type labelled struct {
+	labels []string
+	place  []map[string]int // by field
+}
+
+// groupsOf lists the values of fields of the references, sorted field by field,
+// behind the labels that are there.
+func (c *corpus) groupsOf(labels []string, prefix string, fields ...string) *labelled {
+	g := &labelled{labels: labels, place: make([]map[string]int, len(fields))}
+	for k, field := range fields {
+		seen := make(map[string]bool)
+		for i := range c.n() {
+			if t := c.attribute(i, field); t != "" {
+				seen[t] = true
+			}
 		}
+		g.place[k] = make(map[string]int)
+		for _, t := range sortedKeys(seen) {
+			g.place[k][t] = len(g.labels)
+			g.labels = append(g.labels, prefix+t)
+		}
+	}
+	return g
+}
+
+// in tells the groups of an example.
+func (g *labelled) in(c *corpus, i int, in []bool, fields ...string) {
+	for k, field := range fields {
+		if t := c.attribute(i, field); t != "" {
+			in[g.place[k][t]] = true
+		}
+	}
+}
+
+func fill(scores []float64, v float64) {
+	for k := range scores {
+		scores[k] = v
 	}
 }
 
@@ -109,35 +185,13 @@ func newVQA(s *spec, _ *Request) (family, error) {
 	case "all":
 		f.fields = []string{"answer_type", "question_type"}
 	}
-	f.open = func(c *corpus) ([]string, func(int) (float64, []bool)) {
-		labels := []string{"vqa"}
-		place := make([]map[string]int, len(f.fields))
-		for k, field := range f.fields {
-			seen := make(map[string]bool)
-			for i := range c.n() {
-				if t := c.attribute(i, field); t != "" {
-					seen[t] = true
-				}
-			}
-			place[k] = make(map[string]int)
-			for t := range seen {
-				place[k][t] = 0
-			}
-			for _, t := range sortedKeys(seen) {
-				place[k][t] = len(labels)
-				labels = append(labels, "vqa-"+t)
-			}
-		}
-		return labels, func(i int) (float64, []bool) {
-			in := make([]bool, len(labels))
+	f.open = func(c *corpus) ([]string, func(int, []float64, []bool), error) {
+		g := c.groupsOf([]string{"vqa"}, "vqa-", f.fields...)
+		return g.labels, func(i int, scores []float64, in []bool) {
 			in[0] = true
-			for k, field := range f.fields {
-				if t := c.attribute(i, field); t != "" {
-					in[place[k][t]] = true
-				}
-			}
-			return vqa.Accuracy(c.Predictions[i], c.References[i], v), in
-		}
+			g.in(c, i, in, f.fields...)
+			fill(scores, vqa.Accuracy(c.Predictions[i], c.References[i], v))
+		}, nil
 	}
 	return f, nil
 }
@@ -157,41 +211,33 @@ func sortedKeys(m map[string]bool) []string {
 func newScienceQA(s *spec, _ *Request) (family, error) {
 	topics := s.bool("topics", false)
 	f := &groupFamily{what: "lupantech/ScienceQA-2cbf831|unparsed:wrong", empty: -1, fields: []string{"subject", "grade", "hint", "image", "topic"}}
-	f.open = func(c *corpus) ([]string, func(int) (float64, []bool)) {
+	f.open = func(c *corpus) ([]string, func(int, []float64, []bool), error) {
 		labels := []string{"scienceqa"}
 		for _, column := range scienceqa.Columns[1:] {
 			labels = append(labels, "scienceqa-"+column)
 		}
-		seen := make(map[string]bool)
+		g := &labelled{labels: labels}
 		if topics {
-			for i := range c.n() {
-				if t := c.attribute(i, "topic"); t != "" {
-					seen[t] = true
-				}
-			}
+			g = c.groupsOf(labels, "scienceqa-", "topic")
 		}
-		names := sortedKeys(seen)
-		for _, t := range names {
-			labels = append(labels, "scienceqa-"+t)
-		}
-		return labels, func(i int) (float64, []bool) {
+		return g.labels, func(i int, scores []float64, in []bool) {
 			q := scienceqa.Question{Subject: c.attribute(i, "subject"), Grade: c.attribute(i, "grade"), Hint: c.attribute(i, "hint"), Image: c.attribute(i, "image")}
-			in := q.In()
+			copy(in, q.In())
 			if c.Attributes == nil {
 				clear(in[1:]) // nothing is known about the questions
 			}
-			for _, t := range names {
-				in = append(in, t == c.attribute(i, "topic"))
+			if topics {
+				g.in(c, i, in, "topic")
 			}
 			if choice, ok := scienceqa.Choice(c.Predictions[i]); ok {
 				for _, r := range c.References[i] {
 					if want, ok := scienceqa.Choice(r); ok && want == choice {
-						return 1, in
+						fill(scores, 1)
+						return
 					}
 				}
 			}
-			return 0, in
-		}
+		}, nil
 	}
 	return f, nil
 }

@@ -67,16 +67,20 @@ func (f *meanFamily) seen(ctx context.Context, c *corpus) (func(int) ([]string, 
 type setFamily struct {
 	values []string
 	what   string
-	free   bool // needs no references
+	free   bool     // needs no references
+	fields []string // attributes
+	// unanswered is as groupFamily's.
+	unanswered bool
 	// open looks at the corpus and returns a function that makes one
 	// goroutine's: the values of the examples at some places.
 	open func(ctx context.Context, c *corpus) (func() func(places []int, values []float64), error)
 	of   func() func(places []int, values []float64)
 }
 
-func (f *setFamily) names() []string { return f.values }
-func (f *setFamily) variant() string { return f.what }
-func (f *setFamily) width() int      { return 0 }
+func (f *setFamily) names() []string      { return f.values }
+func (f *setFamily) variant() string      { return f.what }
+func (f *setFamily) width() int           { return 0 }
+func (f *setFamily) attributes() []string { return f.fields }
 
 func (f *setFamily) prepare(ctx context.Context, c *corpus) (_ func() scorer, err error) {
 	f.of, err = f.open(ctx, c)

@@ -56,12 +56,14 @@ func Tokens(ctx context.Context, r Request, w io.Writer) error {
 // load reads and joins what a request names, with the fields that its metrics
 // look at.
 func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped int, err error) {
-	pred, dropped, err := input.ReadPredictions(ctx, r.Pred, r.Duplicates)
+	attributes := attributesOf(fams)
+	source := r.Pred
+	source.Attributes = attributes
+	pred, dropped, err := input.ReadPredictions(ctx, source, r.Duplicates)
 	if err != nil {
 		return nil, 0, err
 	}
 	var joined *input.Joined
-	attributes := attributesOf(fams)
 	if len(r.Refs) == 0 {
 		joined = input.Alone(pred)
 	} else {
@@ -77,7 +79,7 @@ func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped in
 			return nil, 0, err
 		}
 	}
-	return &corpus{Joined: joined, attributes: attributes, predFile: r.Pred.Path, workers: max(1, r.Workers)}, dropped, nil
+	return &corpus{Joined: joined, attributes: attributes, predFile: r.Pred.Path, alone: len(r.Refs) == 0, workers: max(1, r.Workers)}, dropped, nil
 }
 
 // text returns numbered words as text.

@@ -35,24 +35,6 @@ func newAccuracy(s *spec, _ *Request) (family, error) {
 	}, nil
 }
 
-// newGQA is the share of predictions that are the answer, letter by letter, in
-// percent, as GQA's script has it.
-func newGQA(s *spec, _ *Request) (family, error) {
-	return &meanFamily{
-		values: []string{"gqa"}, what: "GQA eval.py|exact", scale: 100,
-		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
-			return func() scorer {
-				return func(i int, row []float64) {
-					row[0] = 0
-					if slices.Contains(c.References[i], c.Predictions[i]) {
-						row[0] = 1
-					}
-				}
-			}, nil
-		},
-	}, nil
-}
-
 // mostLabels bounds the table of pairs of labels.
 const mostLabels = 64
 
@@ -198,33 +180,17 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 	}
 }
 
-// newSquad is exact match and F1 of extracted answers, in percent for SQuAD
-// and as shares for ReCoRD.
-func newSquad(name string, scale float64, v2 bool) func(*spec, *Request) (family, error) {
-	return func(s *spec, _ *Request) (family, error) {
-		what := "squad-1.1 official script"
-		switch {
-		case v2:
-			what = "squad-2.0 official script, no-answer threshold 1"
-		case scale == 1:
-			what = "super_glue record_evaluation"
-		}
-		return &meanFamily{
-			values: []string{name + "-em", name + "-f1"}, what: what, scale: scale,
-			prep: func(_ context.Context, c *corpus) (func() scorer, error) {
-				return func() scorer {
-					return func(i int, row []float64) {
-						if v2 {
-							row[0], row[1], _ = squad.V2(c.Predictions[i], c.References[i])
-						} else {
-							row[0], row[1] = squad.V1(c.Predictions[i], c.References[i])
-						}
-					}
-				}, nil
-			},
-		}, nil
+// question returns what an answer's id says of its question.
+func (c *corpus) question(i int, metric string) (string, error) {
+	k := strings.LastIndexAny(c.IDs[i], "/_-")
+	if k < 0 {
+		return "", fmt.Errorf("metric %s: id %s: want QUESTION/ANSWER", metric, c.IDs[i])
 	}
+	return c.IDs[i][:k], nil
 }
+
+// isTrue reports a label that says yes.
+func isTrue(label string) bool { return pytext.Strip(label) == "1" }
 
 // newMultiRC groups answers by question: an id is QUESTION and a last part
 // behind "/", "_" or "-".
@@ -233,18 +199,17 @@ func newMultiRC(s *spec, _ *Request) (family, error) {
 		values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, what: "super_glue evaluate_multirc|question: id less its last part",
 		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
 			questions := make([]string, c.n())
-			for i, id := range c.IDs {
-				k := strings.LastIndexAny(id, "/_-")
-				if k < 0 {
-					return nil, fmt.Errorf("metric multirc: id %s: want QUESTION/ANSWER", id)
+			for i := range c.IDs {
+				var err error
+				if questions[i], err = c.question(i, "multirc"); err != nil {
+					return nil, err
 				}
-				questions[i] = id[:k]
 			}
 			return func() func([]int, []float64) {
 				return func(places []int, values []float64) {
 					var m squad.MultiRC
 					for _, i := range places {
-						m.Add(questions[i], pytext.Strip(c.References[i][0]) == "1", pytext.Strip(c.Predictions[i]) == "1")
+						m.Add(questions[i], isTrue(c.References[i][0]), isTrue(c.Predictions[i]))
 					}
 					values[0], values[1], values[2] = m.Scores()
 				}

@@ -194,6 +194,19 @@ func compare(hyp, ref *edits) Count {
 	return c
 }
 
+// Category returns what the tool's tables by category call a type: its
+// operation at level 1 (M, R, U), what follows at level 2 (nothing, of S), all at
+// level 3.
+func Category(typ string, level int) string {
+	switch {
+	case level == 1 && typ != "":
+		return typ[:1]
+	case level == 2:
+		return typ[min(2, len(typ)):]
+	}
+	return typ
+}
+
 // F returns precision, recall and F of summed counts, each rounded to four
 // decimals as the tool does: precision is 1 without false positives, recall
 // without false negatives.

@@ -50,7 +50,8 @@ type Source struct {
 	Format string    // one of Formats, "" to tell it by content
 	ID     string    // field of the id, "" for "id" or "image_id"
 	Text   string    // field of the text or texts, "" for the usual names
-	// Attributes are further fields of JSON objects that are kept, as text.
+	// Attributes are further fields that are kept, as text: of JSON objects,
+	// of named columns.
 	Attributes []string
 	Split      string // of tables with a column of that name: only these rows, "" for all
 }
@@ -109,7 +110,7 @@ type record struct {
 // A Set is what sources say, by id, in the order in which ids first came.
 type Set struct {
 	IDs    []string
-	Texts  [][]string
+	Texts  [][]string // nil for an id without texts, empty for an empty list
 	Places []Place
 	ByLine bool // ids are the numbers of lines
 	// Attributes of the records, where one has any.
@@ -171,7 +172,11 @@ func ReadReferences(ctx context.Context, sources []Source) (*Set, error) {
 			if set.ByLine && len(set.Texts[i]) < n {
 				return r.place.refuse("", "the file has more lines than %s", sources[0].Path)
 			}
-			set.Texts[i] = append(set.Texts[i], r.texts...)
+			if set.Texts[i] == nil {
+				set.Texts[i] = r.texts
+			} else {
+				set.Texts[i] = append(set.Texts[i], r.texts...)
+			}
 			set.note(i, r.attributes)
 			return nil
 		})
@@ -210,12 +215,14 @@ func ReadPredictions(ctx context.Context, src Source, dup Duplicates) (set *Set,
 		i := set.add(r.id, r.place)
 		if set.Texts[i] == nil {
 			set.Texts[i] = r.texts
+			set.note(i, r.attributes)
 			return nil
 		}
 		switch dup {
 		case First:
 		case Last:
 			set.Texts[i] = r.texts
+			set.note(i, r.attributes)
 		default:
 			return r.place.refuse("", "id %s is predicted again, first at %s (--duplicates first or last takes one)", r.id, set.Places[i])
 		}

@@ -24,6 +24,7 @@ type Joined struct {
 	References  [][]string
 	Places      []Place    // of the references
 	Attributes  [][]string // of the references, nil if the files have none
+	Notes       [][]string // attributes of the predictions, nil if the file has none
 	Unpredicted []string
 }
 
@@ -38,7 +39,7 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 	}
 	var stray []string
 	for i, id := range pred.IDs {
-		if j, ok := refs.Find(id); !ok || len(refs.Texts[j]) == 0 {
+		if j, ok := refs.Find(id); !ok || refs.Texts[j] == nil {
 			stray = append(stray, id)
 			if len(stray) == 1 {
 				stray[0] = id + " (" + pred.Places[i].String() + ")"
@@ -55,11 +56,12 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 	}
 	out := &Joined{}
 	for i, id := range refs.IDs {
-		if len(refs.Texts[i]) == 0 {
+		if refs.Texts[i] == nil {
 			continue
 		}
 		text := ""
-		if j, ok := pred.Find(id); ok {
+		j, ok := pred.Find(id)
+		if ok {
 			text = pred.Texts[j][0]
 		} else {
 			out.Unpredicted = append(out.Unpredicted, id)
@@ -73,6 +75,13 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 		out.Places = append(out.Places, refs.Places[i])
 		if refs.Attributes != nil {
 			out.Attributes = append(out.Attributes, refs.attributes(i))
+		}
+		if pred.Attributes != nil {
+			var notes []string
+			if ok {
+				notes = pred.attributes(j)
+			}
+			out.Notes = append(out.Notes, notes)
 		}
 	}
 	if missing == RefuseMissing && len(out.Unpredicted) > 0 {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"espalier/pipeline"
 	"espalier/preprocess/rawjson"
@@ -35,11 +37,23 @@ type objects struct {
 	src   *Source
 	ids   []string
 	texts []string
+	inner string // field of the text where texts are objects
 	p     rawjson.Parser
 }
 
+// answerField is that of VQA's annotations. An empty list under answersField
+// says that a question has no answer.
+const answerField, answersField = "answer", "answers"
+
+// newObjects looks for the fields that a source names; a name LIST.FIELD is a
+// list of objects and the field of their texts.
 func newObjects(src *Source, format string, role Role) *objects {
-	return &objects{role: role, src: src, ids: src.idNames(format), texts: src.textNames(role)}
+	o := &objects{role: role, src: src, ids: src.idNames(format), texts: src.textNames(role), inner: answerField}
+	if list, field, ok := strings.Cut(src.Text, "."); ok && list != "" && field != "" {
+		o.texts = append(o.texts, list)
+		o.inner = field
+	}
+	return o
 }
 
 // find returns the place of a name in a list, len(list) if it is not there.
@@ -72,21 +86,18 @@ func (o *objects) object(b []byte, place Place) (record, error) {
 			continue
 		}
 		if i := find(o.texts, name); i <= textAt && i < len(o.texts) {
-			texts, got := list(p)
+			texts, got := list(p, o.inner)
 			if got != "" {
 				return r, place.refuse(o.texts[i], "%s where text is expected", got)
 			}
-			r.texts, textAt = texts, i
-			continue
-		}
-		if i := find(o.src.Attributes, name); i < len(o.src.Attributes) {
-			if r.attributes == nil {
-				r.attributes = make([]string, len(o.src.Attributes))
+			if r.texts, textAt = texts, i; len(texts) == 0 && o.texts[i] != answersField {
+				r.texts = nil // as if it was not there
 			}
-			r.attributes[i], _ = scalar(p) // what is no text counts as none
 			continue
 		}
-		p.Skip()
+		if !o.attribute(&r, "", name) {
+			p.Skip()
+		}
 	}
 	p.End()
 	if err := p.Err(); err != nil {
@@ -105,6 +116,42 @@ func (o *objects) object(b []byte, place Place) (record, error) {
 	}
 	return r, nil
 }
+
+// attribute keeps a field that is asked for: a text, number or truth value, a
+// list of them joined by [ListSeparator], or, of an object, its members, whose
+// names are then OBJECT.MEMBER. What is none of these counts as not there. It
+// reports false where the field is not wanted, and then has read nothing.
+func (o *objects) attribute(r *record, within string, name []byte) bool {
+	p := &o.p
+	full := within + string(name)
+	i := slices.Index(o.src.Attributes, full)
+	inside := i < 0 && within == "" && p.Kind() == rawjson.Object && slices.ContainsFunc(o.src.Attributes, func(a string) bool { return strings.HasPrefix(a, full+".") })
+	switch {
+	case inside:
+		p.Begin(rawjson.Object)
+		for name, ok := p.Member(); ok; name, ok = p.Member() {
+			if !o.attribute(r, full+".", name) {
+				p.Skip()
+			}
+		}
+		return true
+	case i < 0:
+		return false
+	}
+	if r.attributes == nil {
+		r.attributes = make([]string, len(o.src.Attributes))
+	}
+	if p.Kind() == rawjson.Array {
+		texts, _ := list(p, answerField)
+		r.attributes[i] = strings.Join(texts, ListSeparator)
+		return true
+	}
+	r.attributes[i], _ = scalar(p)
+	return true
+}
+
+// ListSeparator stands between the texts of an attribute that is a list.
+const ListSeparator = "\x1f"
 
 // hint lists the fields that an object has.
 func (o *objects) hint(b []byte, flag string) string {
@@ -139,27 +186,57 @@ func scalar(p *rawjson.Parser) (text, got string) {
 	}
 }
 
-// list reads a text or an array of texts.
-func list(p *rawjson.Parser) (texts []string, got string) {
-	if p.Kind() != rawjson.Array {
+// list reads a text, an array of texts, or of objects with a text under field,
+// or an object with such an array under "text", as tables of SQuAD's answers
+// have it. An array of arrays is one text.
+func list(p *rawjson.Parser, field string) (texts []string, got string) {
+	switch p.Kind() {
+	case rawjson.Array:
+	case rawjson.Object:
+		found := false
+		p.Begin(rawjson.Object)
+		for name, ok := p.Member(); ok; name, ok = p.Member() {
+			if string(name) != "text" || p.Kind() != rawjson.Array {
+				p.Skip()
+				continue
+			}
+			found = true
+			texts, got = list(p, field)
+		}
+		if !found {
+			return nil, rawjson.Object.String()
+		}
+		return texts, got
+	default:
 		t, got := scalar(p)
 		return []string{t}, got
 	}
 	p.Begin(rawjson.Array)
 	texts = []string{}
+	nested := false
 	for p.Item() {
-		t, k := item(p)
+		if p.Kind() == rawjson.Array {
+			nested = true
+			texts = append(texts, string(p.Raw()))
+			continue
+		}
+		t, k := member(p, field)
+		if k == tuple {
+			nested, k = true, ""
+		}
 		if k != "" && got == "" {
 			got = k + " in a list"
 		}
 		texts = append(texts, t)
 	}
+	if nested && got == "" {
+		return []string{"[" + strings.Join(texts, ",") + "]"}, ""
+	}
 	return texts, got
 }
 
-// item reads one member of a list: a text, or an object with the text under
-// "answer", as in VQA's annotations.
-func item(p *rawjson.Parser) (text, got string) { return member(p, "answer") }
+// tuple marks a list of a scene graph's tuples: it is one text, as it stands.
+const tuple = "tuple"
 
 // member reads a text, or that under a name if an object is at hand.
 func member(p *rawjson.Parser, field string) (text, got string) {
@@ -171,6 +248,11 @@ func member(p *rawjson.Parser, field string) (text, got string) {
 	for name, ok := p.Member(); ok; name, ok = p.Member() {
 		if string(name) == field {
 			text, got = scalar(p)
+			found = true
+			continue
+		}
+		if string(name) == tuple && p.Kind() == rawjson.Array {
+			text, got = string(p.Raw()), tuple
 			found = true
 			continue
 		}

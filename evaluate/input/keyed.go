@@ -71,7 +71,7 @@ func readMap(f *file, src *Source, role Role, yield func(record) error) error {
 		} else {
 			r.place = place
 			o.p.Reset(e.Bytes)
-			texts, got := list(&o.p)
+			texts, got := list(&o.p, o.inner)
 			if got != "" {
 				return place.refuse(string(e.Name), "%s where text is expected", got)
 			}
@@ -91,8 +91,8 @@ func readMap(f *file, src *Source, role Role, yield func(record) error) error {
 	return document(src, s.Err())
 }
 
-// readSquad reads the questions of a SQuAD document with their answers. A
-// question that has none has the answer "", as in the 2.0 script.
+// readSquad reads the questions of a SQuAD document with their answers; a
+// question may have none.
 func readSquad(ctx context.Context, f *file, src *Source, role Role, yield func(record) error) error {
 	if role == Predictions {
 		return Place{File: src.Path, Offset: -1}.refuse("", "the file has the layout of questions, want predictions: {\"ID\": \"text\"}")
@@ -186,7 +186,7 @@ func question(p *rawjson.Parser, r *record) (got string) {
 		}
 	}
 	if r.texts == nil {
-		r.texts = []string{""}
+		r.texts = []string{}
 	}
 	if !known && got == "" {
 		got = "a question has no id"

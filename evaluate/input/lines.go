@@ -97,13 +97,14 @@ func plainLine(line []byte, place Place) (record, bool, error) {
 
 // columns reads records from lines of columns.
 type columns struct {
+	src        *Source
 	ids, texts []string
-	named      bool
 	id, text   int
+	attributes []int // columns of Source.Attributes, -1 for none; nil without names
 }
 
 func newColumns(src *Source, format string, role Role) *columns {
-	return &columns{ids: src.idNames(format), texts: src.textNames(role), id: 0, text: 1}
+	return &columns{src: src, ids: src.idNames(format), texts: src.textNames(role), id: 0, text: 1}
 }
 
 func (c *columns) line(b []byte, place Place) (record, bool, error) {
@@ -112,7 +113,10 @@ func (c *columns) line(b []byte, place Place) (record, bool, error) {
 		id := slices.IndexFunc(cells, func(x []byte) bool { return slices.Contains(c.ids, string(x)) })
 		text := slices.IndexFunc(cells, func(x []byte) bool { return slices.Contains(c.texts, string(x)) })
 		if id >= 0 && text >= 0 {
-			c.named, c.id, c.text = true, id, text
+			c.id, c.text = id, text
+			for _, a := range c.src.Attributes {
+				c.attributes = append(c.attributes, slices.IndexFunc(cells, func(x []byte) bool { return string(x) == a }))
+			}
 			return record{}, false, nil
 		}
 	}
@@ -122,5 +126,14 @@ func (c *columns) line(b []byte, place Place) (record, bool, error) {
 	if n := max(c.id, c.text); len(cells) <= n {
 		return record{}, false, place.refuse("", "%d columns, want at least %d: id and text separated by a tab", len(cells), n+1)
 	}
-	return record{id: string(cells[c.id]), texts: []string{string(cells[c.text])}, place: place}, true, nil
+	r := record{id: string(cells[c.id]), texts: []string{string(cells[c.text])}, place: place}
+	if c.attributes != nil {
+		r.attributes = make([]string, len(c.attributes))
+		for i, k := range c.attributes {
+			if k >= 0 && k < len(cells) {
+				r.attributes[i] = string(cells[k])
+			}
+		}
+	}
+	return r, true, nil
 }

@@ -51,6 +51,15 @@ func readTable(f *file, src *Source, format string, role Role, yield func(record
 		split = len(columns)
 		columns = append(columns, "split")
 	}
+	attributes := make([]int, len(src.Attributes))
+	kept := false
+	for i, name := range src.Attributes {
+		attributes[i] = -1
+		if have[name] {
+			attributes[i], kept = len(columns), true
+			columns = append(columns, name)
+		}
+	}
 	if t, err = t.Select(columns...); err != nil {
 		return err
 	}
@@ -78,12 +87,23 @@ func readTable(f *file, src *Source, format string, role Role, yield func(record
 				}
 				r.texts = append(r.texts, s)
 			}
+			if len(list) == 0 && text != answersField {
+				r.texts = nil
+			}
 		} else {
 			s, ok := cell(row[1])
 			if !ok {
 				return place.refuse(text, "row %d: %T where text is expected", n-1, row[1])
 			}
 			r.texts = []string{s}
+		}
+		if kept {
+			r.attributes = make([]string, len(attributes))
+			for i, k := range attributes {
+				if k >= 0 {
+					r.attributes[i], _ = cell(row[k])
+				}
+			}
 		}
 		if err := yield(r); err != nil {
 			return err

@@ -220,8 +220,11 @@ func (d *Data) Modules() []string {
 	return out
 }
 
-// senses returns all synsets of a word, in order.
-func (d *Data) senses(word string) []int32 {
+// HasSynsets reports that there is a dictionary.
+func (d *Data) HasSynsets() bool { return d.synsets != nil }
+
+// Senses returns all synsets of a word, its base forms' too, in order.
+func (d *Data) Senses(word string) []int32 {
 	out := append(d.baseForms(word), d.synsets[word]...)
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -118,7 +118,7 @@ func (s *Scorer) stem(w string) string {
 func (s *Scorer) senses(w string) []int32 {
 	v, ok := s.sense[w]
 	if !ok {
-		v = s.data.senses(w)
+		v = s.data.Senses(w)
 		s.sense[w] = v
 	}
 	return v

@@ -11,12 +11,15 @@ import (
 
 // Normalise returns an answer in lower case, without ASCII punctuation, without
 // the words a, an and the, its words joined by single blanks.
-func Normalise(s string) string {
+func Normalise(s string) string { return normalise(s, "") }
+
+// normalise is Normalise that takes further marks out.
+func normalise(s, marks string) string {
 	s = pytext.Lower(s)
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range s {
-		if !(r >= '!' && r <= '/' || r >= ':' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~') {
+		if !(r >= '!' && r <= '/' || r >= ':' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~' || strings.ContainsRune(marks, r)) {
 			b.WriteRune(r)
 		}
 	}
@@ -52,8 +55,8 @@ func articles(s string) string {
 }
 
 // f1 is the F1 of two bags of words.
-func f1(pred, gold []string) float64 {
-	left := make(map[string]int, len(gold))
+func f1[T comparable](pred, gold []T) float64 {
+	left := make(map[T]int, len(gold))
 	for _, w := range gold {
 		left[w]++
 	}
@@ -108,4 +111,57 @@ func V2(pred string, golds []string) (em, f float64, hasAnswer bool) {
 		return 1, 1, false
 	}
 	return em, f, hasAnswer
+}
+
+// drcdMarks are the marks that DRCD's script takes out beside SQuAD's.
+const drcdMarks = "《》？，。、；："
+
+// DRCD returns exact match and F1, the best over the gold answers, as the
+// script of DRCD, which is version 1.1's with further marks and characters in
+// the place of words (DRCKnowledgeTeam/DRCD#6); blanks are characters.
+func DRCD(pred string, golds []string) (em, f float64) {
+	p := normalise(pred, drcdMarks)
+	chars := []rune(p)
+	for _, g := range golds {
+		n := normalise(g, drcdMarks)
+		if n == p {
+			em = 1
+		}
+		f = max(f, f1(chars, []rune(n)))
+	}
+	return em, f
+}
+
+// A Threshold is the best place to give no answer at, as version 2.0's script
+// searches it.
+type Threshold struct {
+	Score float64 // summed over the questions
+	At    float64
+}
+
+// Best goes through questions in the order of the probability that they have
+// no answer, each given its score, whether there is an answer and whether one
+// is predicted, and returns where the sum of scores is largest if every
+// question up to there is answered and every other is not. Order lists the
+// questions by probability, equal ones in the file's order.
+func Best(order []int, prob, score []float64, hasAnswer, answered []bool) Threshold {
+	sum := 0.0
+	for _, has := range hasAnswer {
+		if !has {
+			sum++
+		}
+	}
+	best := Threshold{Score: sum}
+	for _, i := range order {
+		switch {
+		case hasAnswer[i]:
+			sum += score[i]
+		case answered[i]:
+			sum--
+		}
+		if sum > best.Score {
+			best = Threshold{sum, prob[i]}
+		}
+	}
+	return best
 }

@@ -1,0 +1,53 @@
+package spice
+
+import (
+	"math"
+	"testing"
+)
+
+func parsed(t *testing.T, s string) []Tuple {
+	t.Helper()
+	out, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Cases that a reader can check by hand.
+func TestCompare(t *testing.T) {
+	const ref = `[["girl"],["girl","young"],["bench"],["girl","on","bench"]]`
+	senses := func(w string) []int32 {
+		return map[string][]int32{"girl": {1, 5}, "woman": {5}, "young": {9}}[w]
+	}
+	for name, c := range map[string]struct {
+		cand, ref string
+		senses    func(string) []int32
+		want      [Kinds]Score
+	}{
+		"itself":                  {ref, ref, nil, [Kinds]Score{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}},
+		"part":                    {`[["girl"],["dog"]]`, ref, nil, [Kinds]Score{{.5, .25, 1.0 / 3}, {.5, .5, .5}, {}, {}}},
+		"a synset":                {`[["woman"]]`, ref, senses, [Kinds]Score{{1, .25, .4}, {1, .5, 2.0 / 3}, {}, {}}},
+		"without synsets":         {`[["woman"]]`, ref, nil, [Kinds]Score{}},
+		"words of a concept":      {`[["woman"]]`, `[["girl|woman"]]`, nil, [Kinds]Score{{1, 1, 1}, {1, 1, 1}, {math.NaN(), math.NaN(), math.NaN()}, {math.NaN(), math.NaN(), math.NaN()}}},
+		"recall above 1":          {`[["girl"],["woman"]]`, `[["girl|woman"]]`, nil, [Kinds]Score{{1, 2, 4.0 / 3}, {1, 2, 4.0 / 3}, {math.NaN(), math.NaN(), math.NaN()}, {math.NaN(), math.NaN(), math.NaN()}}},
+		"captions, written twice": {`[[["girl"]],[["girl"],["girl","young"]],[]]`, ref, nil, [Kinds]Score{{1, .5, 2.0 / 3}, {1, .5, 2.0 / 3}, {1, 1, 1}, {}}},
+		"SPICE's own objects":     {`[{"tuple":["bench"],"truth_value":true}]`, ref, nil, [Kinds]Score{{1, .25, .4}, {1, .5, 2.0 / 3}, {}, {}}},
+		"no reference":            {ref, `[]`, nil, [Kinds]Score{{}, {math.NaN(), math.NaN(), math.NaN()}, {math.NaN(), math.NaN(), math.NaN()}, {math.NaN(), math.NaN(), math.NaN()}}},
+	} {
+		got := (&Matcher{c.senses}).Compare(parsed(t, c.cand), parsed(t, c.ref))
+		for k := range got {
+			g, w := [3]float64{got[k].P, got[k].R, got[k].F}, [3]float64{c.want[k].P, c.want[k].R, c.want[k].F}
+			for i := range g {
+				if math.IsNaN(g[i]) != math.IsNaN(w[i]) || math.Abs(g[i]-w[i]) > 1e-15 {
+					t.Errorf("%s: kind %d %v, want %v", name, k, g, w)
+				}
+			}
+		}
+	}
+	for _, bad := range []string{`["girl"]`, `{}`, `[["a","b","c","d"]]`, `[["",""]]`, `girl`} {
+		if _, err := Parse(bad); err == nil {
+			t.Errorf("Parse(%s) takes it", bad)
+		}
+	}
+}
