@@ -131,17 +131,17 @@ func (b *bitReader) leftover() int {
 	return n
 }
 
-const lookBits = 9
+const lookBits = 10
 
 // huffTable decodes one Huffman code.
 type huffTable struct {
-	// value, by the next lookBits bits: a run and a coefficient whose code and
-	// magnitude both lie within those bits, value<<16 | run<<8 | bits; 0 if not so.
-	value [1 << lookBits]int32
-	// look, by the same bits: symbol<<8 | bits; 0 if the code is longer.
-	look    [1 << lookBits]uint16
-	maxCode [18]int32 // largest code of each length, left-aligned to 16 bits, plus one
-	offset  [17]int32 // index of a length's first symbol less its first code
+	// fast, by the next lookBits bits: a coefficient whose code and magnitude
+	// both lie within those bits, value<<16 | run<<8 | bits; else a symbol and
+	// the bits of its code, symbol<<8 | bits; 0 if the code is longer.
+	fast    [1 << lookBits]int32
+	look    [1 << lookBits]uint16 // by the same bits: symbol<<8 | bits; 0 if the code is longer
+	maxCode [18]int32             // largest code of each length, left-aligned to 16 bits, plus one
+	offset  [17]int32             // index of a length's first symbol less its first code
 	symbols [256]byte
 	bad     bool
 }
@@ -151,7 +151,7 @@ type huffTable struct {
 // DC symbols are lengths of differences, at most 15.
 func (t *huffTable) build(counts, symbols []byte, dc bool) {
 	t.bad = false
-	clear(t.value[:])
+	clear(t.fast[:])
 	clear(t.look[:])
 	copy(t.symbols[:], symbols)
 	code, k := int32(0), int32(0)
@@ -169,10 +169,7 @@ func (t *huffTable) build(counts, symbols []byte, dc bool) {
 				return
 			}
 			if l <= lookBits {
-				lo := code << (lookBits - l)
-				for i := range int32(1) << (lookBits - l) {
-					t.look[lo+i] = uint16(s)<<8 | uint16(l)
-				}
+				t.enter(code, l, s)
 			}
 			code++
 			k++
@@ -181,14 +178,18 @@ func (t *huffTable) build(counts, symbols []byte, dc bool) {
 		code <<= 1
 	}
 	t.maxCode[17] = 1 << 30
-	for i := range t.look {
-		s, l := int(t.look[i]>>8), int(t.look[i]&255)
-		run, size := s>>4, s&15
-		if l == 0 || size == 0 || l+size > lookBits {
-			continue
+}
+
+// enter fills the entries of a code of l bits.
+func (t *huffTable) enter(code int32, l int, s byte) {
+	rest := lookBits - l
+	run, size := int32(s>>4), int(s&15)
+	fast, look := t.fast[code<<rest:][:1<<rest], t.look[code<<rest:][:1<<rest]
+	for i := range fast {
+		fast[i], look[i] = int32(s)<<8|int32(l), uint16(s)<<8|uint16(l)
+		if size > 0 && size <= rest {
+			fast[i] = extend(int32(i)>>(rest-size), size)<<16 | run<<8 | int32(l+size)
 		}
-		m := int32(i>>(lookBits-l-size)) & (1<<size - 1)
-		t.value[i] = extend(m, size)<<16 | int32(run)<<8 | int32(l+size)
 	}
 }
 
@@ -204,7 +205,7 @@ func extend(m int32, size int) int32 {
 // least 16 bits must be there.
 func (b *bitReader) symbol(t *huffTable) int {
 	if e := t.look[b.acc>>(64-lookBits)]; e != 0 {
-		b.skip(int(e & 255))
+		b.skip(int(e & 31))
 		return int(e >> 8)
 	}
 	c := int32(b.acc >> 48)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"espalier/trainer/kernel/pixel"
 )
 
 // jpegDecoder decodes Huffman-coded JPEG files of 8 bits a sample as
@@ -22,11 +24,11 @@ type jpegDecoder struct {
 	jfif, adobe    bool
 	adobeTransform byte
 
-	quant  [4][64]int32 // natural order
+	quant  [4][64]int16 // natural order; products with them wrap to 16 bits
 	quantK [4]bool
 	huff   [2][4]*huffTable // DC, AC; nil until defined
 
-	coeffs [64]int32 // scratch block, natural order, always zero between blocks
+	coeffs [64]int16 // scratch block, natural order, always zero between blocks
 	planes []byte
 	blocks []int16 // coefficients of progressive files
 	rows   convertRows
@@ -45,7 +47,7 @@ type jpegComp struct {
 	bits         [64]int8
 	dc           int32
 	dcTab, acTab *huffTable
-	q            [64]int32 // the table in force when the component's first scan began
+	q            [64]int16 // the table in force when the component's first scan began
 	qSaved       bool      // that scan was seen
 }
 
@@ -205,9 +207,9 @@ func (d *jpegDecoder) readDQT(seg []byte) error {
 		}
 		for i := range 64 {
 			if pq == 0 {
-				d.quant[tq][zigzag[i]] = int32(seg[1+i])
+				d.quant[tq][zigzag[i]] = int16(seg[1+i])
 			} else {
-				d.quant[tq][zigzag[i]] = int32(binary.BigEndian.Uint16(seg[1+2*i:]))
+				d.quant[tq][zigzag[i]] = int16(binary.BigEndian.Uint16(seg[1+2*i:]))
 			}
 		}
 		d.quantK[tq] = true
@@ -343,29 +345,15 @@ func (d *jpegDecoder) finishBlocks() error {
 		}
 		for by := range c.blocksY {
 			for bx := range c.blocksX {
-				b := c.blocks[(by*c.blocksX+bx)*64:][:64]
-				var m uint64
-				var sum int32
-				for z, v := range b {
-					if v != 0 {
-						n := zigzag[z]
-						d.coeffs[n] = dequant(int32(v), c.q[n])
-						m |= 1 << n
-						sum += abs32(d.coeffs[n])
-					}
+				for z, v := range c.blocks[(by*c.blocksX+bx)*64:][:64] {
+					d.coeffs[zigzag[z]] = v
 				}
-				idct(&d.coeffs, m, sum, c.plane[by*8*c.stride+bx*8:], c.stride)
+				pixel.Inverse(c.plane[by*8*c.stride+bx*8:], c.stride, &d.coeffs, &c.q)
 			}
 		}
 	}
 	return nil
 }
-
-// dequant multiplies in 16 bits, as the transform that Pillow's libjpeg uses
-// does; only damaged files exceed them.
-func dequant(v, q int32) int32 { return int32(int16(v * q)) }
-
-func abs32(v int32) int32 { return (v ^ v>>31) - v>>31 }
 
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
@@ -376,8 +364,9 @@ func grow[T any](s []T, n int) []T {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// zigzag[k] is the natural place of coefficient k.
-var zigzag = [64]uint8{
+// zigzag[k] is the natural place of coefficient k. Runs of damaged files lead
+// beyond the block.
+var zigzag = [80]uint8{
 	0, 1, 8, 16, 9, 2, 3, 10,
 	17, 24, 32, 25, 18, 11, 4, 5,
 	12, 19, 26, 33, 40, 48, 41, 34,
@@ -386,4 +375,6 @@ var zigzag = [64]uint8{
 	29, 22, 15, 23, 30, 37, 44, 51,
 	58, 59, 52, 45, 38, 31, 39, 46,
 	53, 60, 61, 54, 47, 55, 62, 63,
+	63, 63, 63, 63, 63, 63, 63, 63,
+	63, 63, 63, 63, 63, 63, 63, 63,
 }

@@ -1,6 +1,10 @@
 package raster
 
-import "math"
+import (
+	"math"
+
+	"espalier/trainer/kernel/pixel"
+)
 
 // A plane is a picture under way: w*h pixels of m bytes.
 type plane struct {
@@ -56,38 +60,25 @@ func (ps passes) doDown(p plane, t taps, needed bool, y int) plane {
 // acrossBytes resamples rows: (2^21 + sum of weight*byte) >> 22, clamped.
 func acrossBytes(out, in plane, t taps) {
 	m := in.m
+	if m == 3 {
+		p := pixel.NewTaps(t.first, t.weight, t.size)
+		for y := range in.h {
+			pixel.Across(out.pix[y*out.w*3:(y+1)*out.w*3], in.pix[y*in.w*3:], p)
+		}
+		return
+	}
 	for y := range in.h {
 		src := in.pix[y*in.w*m : (y+1)*in.w*m]
 		dst := out.pix[y*out.w*m : (y+1)*out.w*m]
 		for i, first := range t.first {
-			n := int(t.count[i])
-			k := t.weight[i*t.size:][:n]
-			s := src[int(first)*m:][:n*m]
-			switch m {
-			case 1:
+			k := t.weight[i*t.size:][:t.count[i]]
+			s := src[int(first)*m:][:len(k)*m]
+			for c := range m {
 				var a int32 = 1 << (weightBits - 1)
 				for j, w := range k {
-					a += w * int32(s[j])
+					a += w * int32(s[j*m+c])
 				}
-				dst[i] = clampInt32(a >> weightBits)
-			case 3:
-				var a, b, c int32 = 1 << (weightBits - 1), 1 << (weightBits - 1), 1 << (weightBits - 1)
-				for _, w := range k {
-					a += w * int32(s[0])
-					b += w * int32(s[1])
-					c += w * int32(s[2])
-					s = s[3:]
-				}
-				d := dst[3*i : 3*i+3 : 3*i+3]
-				d[0], d[1], d[2] = clampInt32(a>>weightBits), clampInt32(b>>weightBits), clampInt32(c>>weightBits)
-			default:
-				for c := range m {
-					var a int32 = 1 << (weightBits - 1)
-					for j, w := range k {
-						a += w * int32(s[j*m+c])
-					}
-					dst[i*m+c] = clampInt32(a >> weightBits)
-				}
+				dst[i*m+c] = clampInt32(a >> weightBits)
 			}
 		}
 	}
@@ -96,33 +87,16 @@ func acrossBytes(out, in plane, t taps) {
 // downBytes resamples columns.
 func downBytes(out, in plane, t taps) {
 	n := in.w * in.m
-	acc := make([]int32, n)
 	for i, first := range t.first {
-		for x := range acc {
-			acc[x] = 1 << (weightBits - 1)
-		}
-		k := t.weight[i*t.size:][:t.count[i]]
-		rows := in.pix[int(first)*n:]
-		// Pairs of rows halve the traffic to acc.
-		for len(k) >= 2 {
-			w0, w1 := k[0], k[1]
-			r0, r1 := rows[:n], rows[n:2*n]
-			for x := range acc {
-				acc[x] += w0*int32(r0[x]) + w1*int32(r1[x])
-			}
-			k, rows = k[2:], rows[2*n:]
-		}
-		if len(k) == 1 {
-			w := k[0]
-			for x, v := range rows[:n] {
-				acc[x] += w * int32(v)
-			}
-		}
-		dst := out.pix[i*n : (i+1)*n]
-		for x, a := range acc {
-			dst[x] = clampInt32(a >> weightBits)
-		}
+		pixel.Down(out.pix[i*n:(i+1)*n], in.pix[int(first)*n:], n, t.weight[i*t.size:][:t.count[i]])
 	}
+}
+
+func clampInt32(v int32) byte {
+	if uint32(v) > 255 {
+		v = ^(v >> 31)
+	}
+	return byte(v)
 }
 
 // across16 resamples rows of 16-bit grey in float64.

@@ -182,42 +182,6 @@ func TestDecoderReuse(t *testing.T) {
 	}
 }
 
-// The narrow transform and the one that emulates 16-bit vectors agree wherever
-// the first is used.
-func TestInverseTransformsAgree(t *testing.T) {
-	seed := uint32(1)
-	next := func(n int32) int32 {
-		seed = seed*1664525 + 1013904223
-		return int32(seed>>8) % n
-	}
-	for range 2000 {
-		var a, b [64]int32
-		var mask uint64
-		var total int32
-		for range 1 + next(20) {
-			i, v := next(64), next(801)-400
-			if a[i] != 0 {
-				continue
-			}
-			a[i], b[i] = v, v
-			mask |= 1 << i
-			total += abs32(v)
-		}
-		if total > narrow {
-			continue
-		}
-		var x, y [64]byte
-		idct(&a, mask, total, x[:], 8)
-		idctWide(&b, y[:], 8)
-		if x != y {
-			t.Fatalf("samples differ: %v, %v", x, y)
-		}
-		if a != [64]int32{} {
-			t.Fatal("the block was not cleared")
-		}
-	}
-}
-
 func TestResizeArguments(t *testing.T) {
 	im := newImage(4, 3, ModeRGB)
 	for _, r := range []Resize{

@@ -3,6 +3,8 @@ package raster
 import (
 	"fmt"
 	"math"
+
+	"espalier/trainer/kernel/pixel"
 )
 
 // A Filter is a resampling filter of Pillow.
@@ -103,7 +105,7 @@ type taps struct {
 	exact  []float64
 }
 
-const weightBits = 22
+const weightBits = pixel.WeightBits
 
 // makeTaps computes the taps of outputs lo to hi of a resize of in pixels,
 // from box b0 to b1, to out pixels.

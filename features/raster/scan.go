@@ -1,5 +1,7 @@
 package raster
 
+import "espalier/trainer/kernel/pixel"
+
 // A scanSpec is what a scan header says about a progressive scan.
 type scanSpec struct {
 	comps          []*jpegComp
@@ -231,8 +233,8 @@ func (d *jpegDecoder) sequentialBlock(c *jpegComp, dst []byte) error {
 	if b.n < 32 {
 		b.fill()
 	}
-	if e := c.dcTab.value[b.acc>>(64-lookBits)]; e != 0 {
-		b.skip(int(e & 255))
+	if e := c.dcTab.fast[b.acc>>(64-lookBits)]; e>>16 != 0 {
+		b.skip(int(e & 31))
 		c.dc += e >> 16
 	} else {
 		size := b.symbol(c.dcTab)
@@ -243,52 +245,77 @@ func (d *jpegDecoder) sequentialBlock(c *jpegComp, dst []byte) error {
 		}
 		c.dc += extend(b.bits(size), size)
 	}
-	co, q := &d.coeffs, &c.q
-	co[0] = dequant(c.dc, q[0])
-	m, sum := uint64(1), abs32(co[0])
-	ac := c.acTab
-	for k := 1; k < 64; k++ {
-		if b.n < 32 {
-			b.fill()
-		}
-		var v int32
-		if e := ac.value[b.acc>>(64-lookBits)]; e != 0 {
-			b.acc <<= uint(e & 63)
-			b.n -= int(e & 63)
-			k += int(e >> 8 & 15)
-			v = e >> 16
-		} else {
-			rs := b.symbol(ac)
-			if rs < 0 {
-				if rs = d.badCode(); rs < 0 {
-					return d.fail(errCode())
-				}
-			}
-			size := rs & 15
-			k += rs >> 4
-			if size == 0 {
-				if rs != 0xf0 {
-					break
-				}
-				continue
-			}
-			v = extend(int32(b.acc>>uint(64-size)), size)
-			b.skip(size)
-		}
-		if k > 63 {
-			if !d.contained() {
-				return d.fail(errRun())
-			}
-			k = 63
-		}
-		z := zigzag[k&63] & 63
-		v = dequant(v, q[z])
-		co[z] = v
-		m |= 1 << z
-		sum += abs32(v)
+	any, err := d.readAC(c.acTab)
+	if err != nil {
+		clear(d.coeffs[:])
+		return err
 	}
-	idct(co, m, sum, dst, c.stride)
+	if !any {
+		pixel.Flat(dst, c.stride, int16(c.dc)*c.q[0])
+		return nil
+	}
+	d.coeffs[0] = int16(c.dc)
+	pixel.Inverse(dst, c.stride, &d.coeffs, &c.q)
 	return nil
+}
+
+// readAC reads all coefficients of a block but the first and reports whether
+// there is one that is not zero.
+func (d *jpegDecoder) readAC(t *huffTable) (any bool, err error) {
+	b, co := &d.bitReader, &d.coeffs
+	acc, n := b.acc, b.n
+	for k := 1; k < 64; k++ {
+		if n < 32 {
+			b.acc, b.n = acc, n
+			b.fill()
+			acc, n = b.acc, b.n
+		}
+		e := t.fast[acc>>(64-lookBits)]
+		if v := e >> 16; v != 0 {
+			acc <<= uint(e & 31)
+			n -= int(e & 31)
+			if k += int(e >> 8 & 15); k > 63 && !d.contained() {
+				b.acc, b.n = acc, n
+				return any, errRun()
+			}
+			co[zigzag[k]&63] = int16(v)
+			any = true
+			continue
+		}
+		var rs int
+		if e != 0 {
+			acc <<= uint(e & 31)
+			n -= int(e & 31)
+			rs = int(e >> 8 & 255)
+		} else {
+			b.acc, b.n = acc, n
+			if rs = b.symbol(t); rs < 0 {
+				if rs = d.badCode(); rs < 0 {
+					return any, errCode()
+				}
+			}
+			acc, n = b.acc, b.n
+		}
+		size := rs & 15
+		k += rs >> 4
+		if size == 0 {
+			if rs != 0xf0 {
+				break
+			}
+			continue
+		}
+		v := extend(int32(acc>>uint(64-size)), size)
+		acc <<= uint(size)
+		n -= size
+		if k > 63 && !d.contained() {
+			b.acc, b.n = acc, n
+			return any, errRun()
+		}
+		co[zigzag[k]&63] = int16(v)
+		any = true
+	}
+	b.acc, b.n = acc, n
+	return any, nil
 }
 
 // badCode drops the 17 bits of a code that no table has and takes it for a
@@ -299,12 +326,6 @@ func (d *jpegDecoder) badCode() int {
 	}
 	d.skip(17)
 	return 0
-}
-
-// fail clears the scratch block.
-func (d *jpegDecoder) fail(err error) error {
-	clear(d.coeffs[:])
-	return err
 }
 
 // progressiveScan decodes one scan into the stored coefficients (T.81, annex

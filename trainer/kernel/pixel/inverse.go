@@ -1,4 +1,4 @@
-package raster
+package pixel
 
 // Constants of the accurate integer transform, round(c * 2^13).
 const (
@@ -16,29 +16,51 @@ const (
 	fix3072 = 25172
 )
 
+// Inverse multiplies the coefficients of a block, in natural order, by q in 16
+// bits, transforms them into 8 rows of 8 samples at dst, stride bytes apart,
+// and clears co. It is libjpeg's accurate integer transform as its vector code
+// computes it: sums of two inputs wrap to 16 bits, values between the passes
+// saturate to 16 bits, which only damaged files ever see.
+func Inverse(dst []byte, stride int, co, q *[64]int16) {
+	if stride < 0 {
+		panic("pixel: negative stride")
+	}
+	_ = dst[7*stride+7]
+	inverse(dst, stride, co, q)
+}
+
+// Flat fills a block whose first coefficient alone is not zero; v is that
+// coefficient, dequantised.
+func Flat(dst []byte, stride int, v int16) {
+	_ = dst[7*stride+7]
+	w := uint64(clamp(int32((int64(v<<2)+16)>>5)+128)) * 0x0101010101010101
+	for y := range 8 {
+		putUint64(dst[y*stride:], w)
+	}
+}
+
 // narrow bounds the sum of magnitudes up to which nothing in the transform
 // needs more than 16 bits between its steps: each coefficient contributes at
 // most 4*1.39 times its size to a value between the passes.
 const narrow = 32767 * 100 / 556
 
-// idct transforms a dequantised block into 8 rows of 8 samples at dst and
-// clears the block. Bit i of mask says that co[i] may not be zero. Columns
-// come first, then rows; terms that the mask shows to be zero are left out,
-// which changes no bit. sum is the sum of the coefficients' magnitudes.
-func idct(co *[64]int32, mask uint64, sum int32, dst []byte, stride int) {
-	_ = dst[7*stride+7]
-	if uint32(sum) > narrow {
-		idctWide(co, dst, stride)
-		clear(co[:])
-		return
-	}
-	if mask&^1 == 0 {
-		v := clamp8(int((co[0]<<2<<13+1<<17)>>18) + 128)
-		co[0] = 0
-		w := uint64(v) * 0x0101010101010101
-		for y := range 8 {
-			putUint64(dst[y*stride:], w)
+// inverseGeneric leaves out terms that are zero where nothing wraps, which
+// changes no bit.
+func inverseGeneric(dst []byte, stride int, in, q *[64]int16) {
+	var block [64]int32
+	co := &block
+	var mask uint64
+	sum := int32(0)
+	for i, v := range in {
+		if v != 0 {
+			co[i] = int32(v * q[i])
+			mask |= 1 << i
+			sum += abs(co[i])
 		}
+	}
+	clear(in[:])
+	if uint32(sum) > narrow {
+		inverseWide(co, mask>>8 == 0, dst, stride)
 		return
 	}
 	const low4 = 0x0f0f0f0f0f0f0f0f
@@ -56,8 +78,9 @@ func idct(co *[64]int32, mask uint64, sum int32, dst []byte, stride int) {
 	} else {
 		rows8(co, dst, stride)
 	}
-	clear(co[:])
 }
+
+func abs(v int32) int32 { return (v ^ v>>31) - v>>31 }
 
 func putUint64(b []byte, v uint64) {
 	_ = b[7]
@@ -219,15 +242,10 @@ func sample(v int32) byte {
 	return byte(v)
 }
 
-// idctWide does the same for blocks of any size as the vector code that
-// Pillow's libjpeg runs does: sums of two inputs wrap to 16 bits, values between
-// the passes saturate to 16 bits.
-func idctWide(co *[64]int32, dst []byte, stride int) {
-	acs := int32(0)
-	for _, v := range co[8:] {
-		acs |= v
-	}
-	if acs == 0 {
+// inverseWide is the transform of blocks of any size. Flat says that only the
+// first row may not be zero.
+func inverseWide(co *[64]int32, flat bool, dst []byte, stride int) {
+	if flat {
 		for c := range 8 {
 			v := wrap16(co[c] << 2)
 			for r := range 8 {
