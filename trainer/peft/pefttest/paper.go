@@ -1,0 +1,305 @@
+package pefttest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"espalier/internal/shared"
+	"espalier/trainer/ckpt"
+	"espalier/trainer/cpu"
+	"espalier/trainer/decode"
+	"espalier/trainer/grad"
+	"espalier/trainer/model/t5"
+	"espalier/trainer/nn"
+	"espalier/trainer/op"
+	"espalier/trainer/peft"
+)
+
+// PaperPath returns the parameter that the HyperPELT goldens call by a short
+// name, such as enc.0.self.q for encoder.block.0.layer.0.SelfAttention.q.weight,
+// or "" if the name is none of the backbone's. What stands behind the name stays
+// behind the path without ".weight": enc.0.self.q.a gives
+// encoder.block.0.layer.0.SelfAttention.q.a.
+func PaperPath(name string) string {
+	switch name {
+	case "shared":
+		return "shared.weight"
+	case "enc.norm", "dec.norm":
+		return name[:3] + "oder.final_layer_norm.weight"
+	case "enc.relative_bias", "dec.relative_bias":
+		return name[:3] + "oder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+	}
+	m := regexp.MustCompile(`^(enc|dec)\.(\d+)\.(self|cross|ffn|norm_self|norm_cross|norm_ffn)(\.(q|k|v|o|wi|wo))?(\..*)?$`).FindStringSubmatch(name)
+	if m == nil {
+		return ""
+	}
+	kind := strings.TrimPrefix(m[3], "norm_")
+	layer, module := 0, "SelfAttention"
+	switch {
+	case kind == "cross":
+		layer, module = 1, "EncDecAttention"
+	case kind == "ffn" && m[1] == "enc":
+		layer, module = 1, "DenseReluDense"
+	case kind == "ffn":
+		layer, module = 2, "DenseReluDense"
+	}
+	path := fmt.Sprintf("%soder.block.%s.layer.%d.", m[1], m[2], layer)
+	if kind != m[3] {
+		return path + "layer_norm.weight" + m[6]
+	}
+	path += module + m[4]
+	if m[6] != "" || m[4] == "" {
+		return path + m[6]
+	}
+	return path + ".weight"
+}
+
+// A renamed is weights under other names.
+type renamed struct {
+	ckpt.Weights
+	names map[string]string
+}
+
+func (r renamed) Info(name string) (ckpt.Info, bool)    { return r.Weights.Info(r.names[name]) }
+func (r renamed) Raw(name string) ([]byte, error)       { return r.Weights.Raw(r.names[name]) }
+func (r renamed) Floats(name string) ([]float32, error) { return r.Weights.Floats(r.names[name]) }
+func (r renamed) Names() []string                       { return nil }
+
+// PaperConfig is the backbone of the HyperPELT goldens.
+func PaperConfig() t5.Config {
+	none := 0.0
+	return t5.Config{
+		Vocab: 41, Width: 24, HeadWidth: 6, Hidden: 32, Layers: 2, Heads: 4, Buckets: 8, MaxDistance: 12, Drop: &none,
+	}
+}
+
+// PaperBackbone opens the backbone of the HyperPELT goldens.
+func PaperBackbone(t testing.TB, dev op.Device) *t5.Backbone {
+	t.Helper()
+	w := Weights(t, shared.Dir(t, "goldens", "papers", "hyperpelt"), "base.safetensors")
+	r := renamed{w, map[string]string{}}
+	for _, name := range w.Names() {
+		if path := PaperPath(name); path != "" {
+			r.names[path] = name
+		}
+	}
+	b, err := t5.NewBackbone(dev, PaperConfig(), r, t5.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Tasks are the tasks of the HyperPELT goldens.
+var Tasks = []string{"a", "b", "c"}
+
+// A Paper is a case of the HyperPELT goldens: three tasks, of which the batch
+// is the second, and grids of 3x3 features of 11 numbers.
+type Paper struct {
+	File string // such as hyperpelt
+	// Rename gives the path of a parameter for the golden's name, "" for those
+	// that are not ours. Names of the backbone are renamed by PaperPath.
+	Rename func(name string) string
+	Images bool // give the model the images
+	// Zero are patterns of trained parameters that the golden does not have;
+	// they are set to zero.
+	Zero []string
+	// Seen, if set, is called behind the pass over the golden's batch.
+	Seen func(t *testing.T, w ckpt.Weights, m *t5.Model, tape *grad.Tape)
+}
+
+// Given is what the goldens' models are run on.
+func (g Paper) Given() peft.Given {
+	if g.Images {
+		return peft.Given{Tasks: Tasks, Visual: 11, Cells: 9}
+	}
+	return peft.Given{Tasks: Tasks}
+}
+
+// Run edits the backbone with the methods, sets all trained parameters to the
+// golden's, and compares logits, loss, all gradients and what greedy search
+// gives.
+func (g Paper) Run(t *testing.T, methods ...peft.Method) {
+	t.Helper()
+	dir := shared.Dir(t, "goldens", "papers", "hyperpelt")
+	dev := cpu.New(2)
+	defer dev.Close()
+	b := PaperBackbone(t, dev)
+	defer b.Close()
+	m, err := t5.New(b, t5.Options{Methods: methods, Given: g.Given(), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	w := Weights(t, dir, g.File+".safetensors")
+	paths := g.set(t, m, w)
+
+	in := Weights(t, dir, "base.safetensors")
+	src, labels := Rows(t, in, "inputs/source", "inputs/source_mask"), Rows(t, in, "inputs/labels", "")
+	var im t5.Images
+	if g.Images {
+		im = PaperImages(t)
+	}
+	tape := grad.New(dev)
+	tape.Begin(grad.Step{})
+	logits, err := m.Logits(tape, src, Rows(t, in, "inputs/decoder_input", ""), 1, im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, tape.Value(logits).Len())
+	tape.Read(got, logits)
+	Near(t, "logits", got, Floats(t, w, "logits_f64"), 1e-4)
+	if g.Seen != nil {
+		g.Seen(t, w, m, tape)
+	}
+
+	var about struct {
+		Methods map[string]struct {
+			Distance  float64 `json:"max_diff_f32_f64"` // of logits
+			Loss      float64 `json:"loss_f64"`
+			Trainable int     `json:"trainable"`
+		}
+	}
+	JSON(t, &about, dir, "hyperpelt.json")
+	want := about.Methods[g.File]
+	if n := m.Params().CountTrained(); len(g.Zero) == 0 && n != want.Trainable {
+		t.Errorf("%d trained values, want %d", n, want.Trainable)
+	}
+	tape.Begin(grad.Step{Grad: true})
+	m.Params().Train()
+	batch := &t5.Batch{Source: Texts(src), Target: Texts(labels), Task: 1, Images: im}
+	loss, _, err := m.Loss(tape, batch, t5.LossOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l [1]float32
+	tape.Read(l[:], loss)
+	Near(t, "loss", l[:], []float32{float32(want.Loss)}, 1e-5)
+	tape.Backward(loss)
+	// The goldens' gradients are of a float32 run; where that is farther from its
+	// float64 run than the others, the model is steeper.
+	within := 1e-5 * max(1, want.Distance/2e-6)
+	for _, name := range w.Names() {
+		short, ok := strings.CutPrefix(name, "grad/")
+		if !ok {
+			continue
+		}
+		p := m.Params().Get(paths[short])
+		if p == nil || p.Grad.IsZero() {
+			t.Errorf("%s has no gradient", name)
+			continue
+		}
+		got := make([]float32, p.Len())
+		dev.Read(got, p.Grad)
+		NearGradient(t, short, got, Floats(t, w, name), within)
+	}
+	g.greedy(t, m, w, batch)
+	if err := dev.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// set gives trained parameters the golden's values and returns the path of
+// each name; gains keep those of the backbone.
+func (g Paper) set(t *testing.T, m *t5.Model, w ckpt.Weights) map[string]string {
+	t.Helper()
+	paths, done := map[string]string{}, map[string]bool{}
+	for _, name := range w.Names() {
+		if gain, ok := strings.CutPrefix(name, "grad/gain/"); ok {
+			paths["gain/"+gain] = PaperPath(gain)
+			done[PaperPath(gain)] = true
+		}
+		short, ok := strings.CutPrefix(name, "x/")
+		if !ok {
+			continue
+		}
+		path := g.Rename(short)
+		if path == "" {
+			continue
+		}
+		if err := m.Params().Set(path, Floats(t, w, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		paths[short], done[path] = path, true
+	}
+	for _, p := range m.Params().All() {
+		if p.Frozen || done[p.Path] {
+			continue
+		}
+		if slices.ContainsFunc(g.Zero, func(pattern string) bool { return peft.Match(pattern, p.Path) }) {
+			if err := m.Params().Set(p.Path, make([]float32, p.Len())); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		t.Errorf("%s is trained, the golden has no such parameter", p.Path)
+	}
+	return paths
+}
+
+// PaperImages are the grids of the goldens' batch, with their boxes and the
+// boxes' area.
+func PaperImages(t testing.TB) t5.Images {
+	t.Helper()
+	in := Weights(t, shared.Dir(t, "goldens", "papers", "hyperpelt"), "base.safetensors")
+	im := t5.Images{Cells: 9, Dim: 11, Features: Floats(t, in, "inputs/grid_features")}
+	boxes := Floats(t, in, "inputs/boxes_x1x2y1y2")
+	for i := 0; i < len(boxes); i += 4 {
+		b := boxes[i:][:4]
+		im.Boxes = append(append(im.Boxes, b...), float32((b[1]-b[0])*(b[3]-b[2])))
+	}
+	return im
+}
+
+// Model opens the backbone with the methods, without images, for tests of what
+// generated weights do. The caller frees the model.
+func Model(t testing.TB, dev op.Device, g peft.Given, methods ...peft.Method) *t5.Model {
+	t.Helper()
+	b := PaperBackbone(t, dev)
+	defer b.Close()
+	m, err := t5.New(b, t5.Options{Methods: methods, Given: g, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Value reads a parameter.
+func Value(dev op.Device, p *nn.Param) []float32 {
+	x := make([]float32, p.Len())
+	dev.Read(x, p.Value)
+	return x
+}
+
+// greedy compares what greedy search gives, without a stop at EOS.
+func (g Paper) greedy(t *testing.T, m *t5.Model, w ckpt.Weights, b *t5.Batch) {
+	t.Helper()
+	in, ok := w.Info("greedy")
+	if !ok {
+		return
+	}
+	n := in.Shape[1] - 1
+	s := decode.Generation{MaxNew: n, EOS: -1}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := m.Stepper(b.Source, b.Task, b.Images, 1, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	got, err := s.Run(t.Context(), st, make([]uint64, len(b.Source)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Ints(t, w, "greedy")
+	for i := range got {
+		if row := want[i*(n+1)+1:][:n]; !slices.Equal(got[i][0].Tokens, row) {
+			t.Errorf("greedy search of input %d gives %v, want %v", i, got[i][0].Tokens, row)
+		}
+	}
+}
