@@ -54,6 +54,17 @@ func (e *Editor) New(path string, init nn.Init, shape ...int) *nn.Param {
 	return e.params.New(path, init, shape...)
 }
 
+// PerTask says that the rows of a parameter, its first axis, are the tasks, in
+// the order of Given.Tasks: when training goes on with other tasks, rows are
+// taken by name.
+func (e *Editor) PerTask(p *nn.Param) *nn.Param {
+	if p.Shape[0] != e.Tasks() {
+		panic("peft: a parameter per task needs a row for each")
+	}
+	e.edits.perTask = append(e.edits.perTask, p.Path)
+	return p
+}
+
 // Param returns a parameter of the model, or nil. Its Value exists from Loaded
 // on.
 func (e *Editor) Param(path string) *nn.Param { return e.params.Get(path) }

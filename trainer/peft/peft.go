@@ -39,6 +39,7 @@ package peft
 
 import (
 	"fmt"
+	"slices"
 
 	"espalier/trainer/grad"
 )
@@ -202,8 +203,12 @@ type Edits struct {
 	gain         []GainHook
 	tokens       [2][]Tokens
 	memos        int
+	perTask      []string
 	begin        []func(p *Pass)
 }
+
+// PerTask reports whether the rows of the parameter of a path are the tasks.
+func (e *Edits) PerTask(path string) bool { return e != nil && slices.Contains(e.perTask, path) }
 
 // Prefixes returns the prefixes of an attention.
 func (e *Edits) Prefixes(s *Sub) []Prefix {

@@ -227,6 +227,9 @@ func (m *Model) Params() *nn.Params { return m.params }
 // Config returns the configuration with its defaults filled in.
 func (m *Model) Config() Config { return m.config }
 
+// PerTask reports whether the rows of a parameter are the tasks.
+func (m *Model) PerTask(path string) bool { return m.edits.PerTask(path) }
+
 // Layout describes the model.
 func (m *Model) Layout() *peft.Layout { return &m.layout }
 
