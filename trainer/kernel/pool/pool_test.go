@@ -66,3 +66,29 @@ func BenchmarkRun(b *testing.B) {
 		p.Run(c, 2)
 	}
 }
+
+// TestRunsFollowEachOther begins runs at all distances in time: helpers look
+// out, fall asleep or are late.
+func TestRunsFollowEachOther(t *testing.T) {
+	for _, n := range []int{2, 3, 9} {
+		p := New(n)
+		total := &count{make([]atomic.Int32, 20), make([]atomic.Int32, n)}
+		const runs = 3000
+		for i := range runs {
+			p.Run(total, 20)
+			for k := range total.hits {
+				if got := total.hits[k].Load(); got != int32(i+1) {
+					t.Fatalf("threads=%d: tile %d ran %d times when run %d ended", n, k, got, i+1)
+				}
+			}
+			switch i % 100 {
+			case 7:
+				time.Sleep(50 * time.Microsecond)
+			case 30, 60:
+				for begin := time.Now(); time.Since(begin) < time.Duration(i%50)*time.Microsecond; {
+				}
+			}
+		}
+		p.Close()
+	}
+}
