@@ -40,6 +40,7 @@ type group struct {
 var groups = []group{
 	{"gemm", gemmGroup},
 	{"metrics", metricsGroup},
+	{"tokenizers", tokenizersGroup},
 }
 
 const usage = `usage: benchpeers [-only LIST] [-json] [-seconds N] [-threads LIST] [-data DIR] [-binary FILE]

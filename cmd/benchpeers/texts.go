@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A captionSet is images with five captions each, and one that is to be scored.
@@ -177,4 +178,98 @@ func (b *bench) writeLines(name string, lines []string) (string, error) {
 		err = e
 	}
 	return path, err
+}
+
+// textBytes is how much text the tokenizers get.
+const textBytes = 5_000_000
+
+// mixedText returns lines of English captions, reviews, sentence pairs,
+// instructions and prose, and 12 % of Chinese news; without the public files, of
+// generated words and characters.
+func (b *bench) mixedText() ([]string, error) {
+	var english, chinese []string
+	add := func(texts ...string) {
+		for _, l := range strings.FieldsFunc(strings.Join(texts, "\n"), func(r rune) bool { return r == '\n' || r == '\r' }) {
+			l = strings.TrimSpace(l)
+			switch {
+			case l == "" || !utf8.ValidString(l):
+			case strings.ContainsFunc(l, func(r rune) bool { return r > 0x4DFF }):
+				chinese = append(chinese, l)
+			default:
+				english = append(english, l)
+			}
+		}
+	}
+	images, err := b.publicCaptions()
+	if err != nil {
+		return nil, err
+	}
+	for i := len(images) - 1; i >= 0 && i >= len(images)-4400; i-- {
+		add(images[i]...)
+	}
+	for _, f := range []string{"glue-qnli/dev.tsv", "glue-mrpc-raw/msr_paraphrase_train_original.txt", "glue-rte-wnli/RTE/train.tsv"} {
+		lines, err := readLines(filepath.Join(b.data, filepath.FromSlash(f)))
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		for _, l := range lines {
+			for field := range strings.SplitSeq(l, "\t") {
+				if len(field) > 20 {
+					add(field)
+				}
+			}
+		}
+	}
+	for _, f := range []string{"tok-sentencepiece/data/botchan.txt", "alpaca/alpaca_en_demo.json", "zh-text/corpora/CLUECorpusSmall_sampled.head.txt"} {
+		path := filepath.Join(b.data, filepath.FromSlash(f))
+		lines, err := readLines(path)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		if strings.HasSuffix(f, ".json") {
+			var rows []struct{ Instruction, Output string }
+			text, _ := os.ReadFile(path)
+			if json.Unmarshal(text, &rows) == nil {
+				lines = nil
+				for _, r := range rows {
+					lines = append(lines, r.Instruction, r.Output)
+				}
+			}
+		}
+		add(lines...)
+	}
+	if len(english) == 0 {
+		l := newLexicon(6, 20000)
+		for len(english) < 100_000 {
+			english = append(english, capital(l.sentence(4, 30))+".")
+		}
+	}
+	if len(chinese) == 0 {
+		l := newLexicon(7, 3000)
+		for len(chinese) < 10_000 {
+			chinese = append(chinese, l.han(10, 60))
+		}
+	}
+	var out []string
+	size := 0
+	for _, part := range []struct {
+		lines []string
+		until int
+	}{{english, textBytes * 88 / 100}, {chinese, textBytes}} {
+		for i := 0; size < part.until; i++ {
+			l := part.lines[i%len(part.lines)]
+			out = append(out, l)
+			size += len(l) + 1
+		}
+	}
+	return out, nil
+}
+
+// han draws lo to hi characters, frequent ones more often.
+func (l *lexicon) han(lo, hi int) string {
+	var b strings.Builder
+	for range lo + l.r.IntN(hi-lo+1) {
+		b.WriteRune(0x4E00 + rune(l.index()*7919%3000))
+	}
+	return b.String()
 }
