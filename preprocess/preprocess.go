@@ -17,6 +17,9 @@ import (
 // batch is the number of rows given to a shard at once.
 const batch = 256
 
+// pageBytes is what the columns of a page of examples hold together.
+const pageBytes = 1 << 20
+
 // A sink writes rows of one type to a shard for each split.
 type sink[R any] struct {
 	out    *store.Writer
@@ -42,7 +45,7 @@ func (s *sink[R]) put(split string, row R) error {
 		if err != nil {
 			return err
 		}
-		w, err := shard.NewWriter[R](f, shard.Options{})
+		w, err := shard.NewWriter[R](f, shard.Options{PageBytes: pageBytes, Quick: true})
 		if err != nil {
 			return err
 		}

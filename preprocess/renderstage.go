@@ -28,7 +28,7 @@ func (*Render) Kind() string { return "preprocess/render" }
 
 // Version is raised when a template gives other text, too.
 func (*Render) Version() int {
-	v := 1
+	v := 2
 	for _, t := range render.All() {
 		v += t.Version - 1
 	}

@@ -37,7 +37,7 @@ type Split struct {
 func (*Split) Kind() string { return "preprocess/split" }
 
 // Version is raised when equal examples would be split in another way.
-func (*Split) Version() int { return 1 }
+func (*Split) Version() int { return 2 }
 
 // Check fills in defaults.
 func (s *Split) Check() error {

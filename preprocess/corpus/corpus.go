@@ -65,8 +65,48 @@ func ID(corpus, task, split, key string) string {
 
 // A Digest names a slice of a raw file by all that decides its rows.
 type Digest struct {
+	h      hash.Hash
+	buf    []byte
+	beside *Beside
+}
+
+// A Beside hashes for digests while their caller goes on.
+type Beside struct {
+	work chan hashing
+	free chan []byte
+}
+
+type hashing struct {
 	h   hash.Hash
 	buf []byte
+}
+
+// hashed is how many bytes are hashed at once.
+const hashed = 128 << 10
+
+// Beside returns a Beside and a function that waits until all is hashed that it
+// was given. The digests may not be asked before that, nor given more after it.
+func NewBeside() (*Beside, func()) {
+	b := &Beside{work: make(chan hashing, 4), free: make(chan []byte, 8)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for w := range b.work {
+			w.h.Write(w.buf)
+			select {
+			case b.free <- w.buf[:0]:
+			default:
+			}
+		}
+	}()
+	return b, func() { close(b.work); <-done }
+}
+
+// Digest starts the digest of a slice of the named file.
+func (b *Beside) Digest(file string) *Digest {
+	d := &Digest{h: sha256.New(), beside: b}
+	d.Add(int64(len(file)), []byte(file))
+	return d
 }
 
 // NewDigest starts the digest of a slice of the named file.
@@ -78,10 +118,30 @@ func NewDigest(file string) *Digest {
 
 // Add takes bytes that lie at an offset.
 func (d *Digest) Add(offset int64, b []byte) {
-	d.buf = binary.LittleEndian.AppendUint64(d.buf[:0], uint64(offset))
+	d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(offset))
 	d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(len(b)))
+	if d.beside != nil {
+		if d.buf = append(d.buf, b...); len(d.buf) >= hashed {
+			d.End()
+		}
+		return
+	}
 	d.h.Write(d.buf)
+	d.buf = d.buf[:0]
 	d.h.Write(b)
+}
+
+// End hands over what is left to be hashed beside; more may follow.
+func (d *Digest) End() {
+	if d.beside == nil || len(d.buf) == 0 {
+		return
+	}
+	d.beside.work <- hashing{d.h, d.buf}
+	select {
+	case d.buf = <-d.beside.free:
+	default:
+		d.buf = make([]byte, 0, hashed+16<<10)
+	}
 }
 
 // AddAll takes all bytes of a file.

@@ -94,15 +94,24 @@ func contentTags(s string) ([]string, records.Fault) {
 	if s == "" {
 		return nil, records.Fault{Field: "content", Reason: records.Empty}
 	}
-	tags := strings.Split(s, "*")
-	for i, tag := range tags {
-		key, value, ok := strings.Cut(tag, "#")
-		if !ok {
+	text := []byte(s)
+	for i := 0; i < len(text); {
+		end := len(text)
+		if n := bytes.IndexByte(text[i:], '*'); n >= 0 {
+			end = i + n
+		}
+		at := bytes.IndexByte(text[i:end], '#')
+		if at < 0 {
 			return nil, records.Fault{Field: "content", Reason: "tag without #"}
 		}
-		tags[i] = key + "\t" + value
+		text[i+at] = '\t'
+		i = end + 1
 	}
-	return tags, records.Fault{}
+	if text[len(text)-1] == '*' { // an empty tag
+		return nil, records.Fault{Field: "content", Reason: "tag without #"}
+	}
+	// The stars that are left stand between tags or in none.
+	return strings.Split(string(text), "*"), records.Fault{}
 }
 
 // articleTags reads "[[key, value], [key, value]]".

@@ -76,7 +76,7 @@ func (f *Records[F, M]) Plan(ctx context.Context, src *corpus.Source, mean int) 
 			return nil, err
 		}
 		sl := &pl.slices[i]
-		out[i] = corpus.Slice{ID: fmt.Sprintf("%s@%d,%d,%d %s twins %d", pl.digests[i], sl.Index, sl.Row, sl.Line, sl.Mode, sl.Twins), Of: of}
+		out[i] = corpus.Slice{ID: fmt.Sprintf("%s%s@%d,%d,%d %s twins %d", pl.digests[i], pl.joined, sl.Index, sl.Row, sl.Line, sl.Mode, sl.Twins), Of: of}
 	}
 	return out, nil
 }
@@ -86,23 +86,27 @@ type planner[F, M any] struct {
 	src     *corpus.Source
 	cut     corpus.Cutter
 	slices  []slice
-	digests []string
+	digests []*corpus.Digest
+	joined  string   // digest of the files joined to the source
 	names   []uint64 // hash of the name of each row, 0 for none
 	rows    int64
 }
 
 func (pl *planner[F, M]) walk(ctx context.Context) error {
 	w := pl.f.Layout.Walk(pl.src, nil)
-	joined, err := pl.joined(ctx)
-	if err != nil {
+	var err error
+	if pl.joined, err = pl.joins(ctx); err != nil {
 		return err
 	}
+	beside, wait := corpus.NewBeside()
+	defer wait()
 	var digest *corpus.Digest
 	end := func() {
 		if digest != nil {
-			pl.digests = append(pl.digests, digest.String()+joined)
+			digest.End()
 		}
 	}
+	defer end() // before the wait
 	single := Fault{}
 	for el := w.Next(); el != nil; el = w.Next() {
 		if el.Index == 0 && pl.f.Check != nil {
@@ -114,7 +118,8 @@ func (pl *planner[F, M]) walk(ctx context.Context) error {
 				return err
 			}
 			end()
-			digest = corpus.NewDigest(pl.src.Name)
+			digest = beside.Digest(pl.src.Name)
+			pl.digests = append(pl.digests, digest)
 			pl.slices = append(pl.slices, slice{Span: Span{From: el.From, Index: el.Index, Line: el.First}, Row: pl.rows})
 		}
 		last := &pl.slices[len(pl.slices)-1]
@@ -139,7 +144,6 @@ func (pl *planner[F, M]) walk(ctx context.Context) error {
 	if err := w.Err(); err != nil {
 		return corpus.Refused(pl.src.Name, err)
 	}
-	end()
 	for i := range pl.slices {
 		pl.slices[i].Mode = w.Mode()
 	}
@@ -158,8 +162,8 @@ func (pl *planner[F, M]) walk(ctx context.Context) error {
 	return nil
 }
 
-// joined is the digest of the files joined to the source, whole.
-func (pl *planner[F, M]) joined(ctx context.Context) (string, error) {
+// joins is the digest of the files joined to the source, whole.
+func (pl *planner[F, M]) joins(ctx context.Context) (string, error) {
 	if len(pl.src.Joined) == 0 {
 		return "", nil
 	}
