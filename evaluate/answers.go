@@ -12,6 +12,7 @@ import (
 	"espalier/evaluate/cmrc"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/squad"
+	"espalier/evaluate/stats"
 	"espalier/pipeline"
 )
 
@@ -118,7 +119,7 @@ func newSquad2Best(*spec, *Request) (family, error) {
 	return &setFamily{
 		unanswered: true, fields: []string{probField},
 		values: []string{"squad2-best-em", "squad2-best-em-threshold", "squad2-best-f1", "squad2-best-f1-threshold"}, what: "squad-2.0 official script|best threshold",
-		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			prob, err := c.probabilities()
 			if err != nil {
 				return nil, err
@@ -130,7 +131,7 @@ func newSquad2Best(*spec, *Request) (family, error) {
 				scores[0][i], scores[1][i], _ = squad.V2(c.Predictions[i], c.References[i])
 				has[i], answered[i] = len(c.References[i]) > 0, c.Predictions[i] != ""
 			}
-			return func() func([]int, []float64) {
+			return func() stats.Places {
 				return func(places []int, values []float64) {
 					order := make([]int, len(places))
 					p, s := make([]float64, len(places)), make([]float64, len(places))
@@ -245,7 +246,7 @@ func newVE(*spec, *Request) (family, error) {
 func newNLVR2(*spec, *Request) (family, error) {
 	return &setFamily{
 		values: []string{"nlvr2", "nlvr2-consistency"}, what: "NLVR2 metrics.py|ids SPLIT-SET-PAIR-SENTENCE",
-		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			sentence, right := make([]string, c.n()), make([]bool, c.n())
 			for i, id := range c.IDs {
 				p := strings.Split(id, "-")
@@ -255,7 +256,7 @@ func newNLVR2(*spec, *Request) (family, error) {
 				sentence[i] = p[0] + "-" + p[1] + "-" + p[3]
 				right[i] = strings.EqualFold(pytext.Strip(c.Predictions[i]), pytext.Strip(c.References[i][0]))
 			}
-			return func() func([]int, []float64) {
+			return func() stats.Places {
 				return func(places []int, values []float64) {
 					n, whole := 0, make(map[string]bool)
 					for _, i := range places {

@@ -146,3 +146,12 @@ func TestAnswersByHand(t *testing.T) {
 		expect(t, name, scored(t, c.metric, c.pred, c.refs), c.want)
 	}
 }
+
+func jsonLine(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b) + "\n"
+}

@@ -11,6 +11,7 @@ import (
 	"espalier/evaluate/classify"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/squad"
+	"espalier/evaluate/stats"
 	"espalier/pipeline"
 )
 
@@ -66,7 +67,7 @@ func newBoard(b board) func(*spec, *Request) (family, error) {
 				f.what += "|cb: three classes"
 			}
 		}
-		f.open = func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+		f.open = func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			run := &boardRun{corpus: c, fixed: cb == "fixed"}
 			if err := run.sort(b); err != nil {
 				return nil, err
@@ -77,7 +78,7 @@ func newBoard(b board) func(*spec, *Request) (family, error) {
 					f.values = append(f.values, strings.Join([]string{b.name, b.tasks[t].names[0], v}, "-"))
 				}
 			}
-			return func() func([]int, []float64) {
+			return func() stats.Places {
 				return func(places []int, values []float64) { run.scores(b, average == "values", places, values) }
 			}, nil
 		}

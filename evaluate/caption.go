@@ -73,7 +73,7 @@ func (f *bleuFamily) one(_ int, row, values []float64) { f.total(row, values) }
 func newRouge(s *spec, _ *Request) (family, error) {
 	tok := s.choice("tok", "ptb", "none")
 	return &meanFamily{
-		values: []string{"rouge-l"}, what: "pycocoevalcap-1.2|tok:" + tok + "|beta:1.2",
+		values: []string{"rouge-l"}, tok: tok, what: "pycocoevalcap-1.2|tok:" + tok + "|beta:1.2",
 		see: func(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
 			return seenCaptions(ctx, c, tok, true)
 		},
@@ -103,7 +103,7 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 	}
 	parts = append(parts, "tok:"+tok, "df:"+df)
 	return &meanFamily{
-		values: []string{"cider"}, what: strings.Join(parts, "|"),
+		values: []string{"cider"}, tok: tok, whole: true, what: strings.Join(parts, "|"),
 		see: func(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
 			return seenCaptions(ctx, c, tok, false)
 		},

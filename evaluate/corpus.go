@@ -21,6 +21,8 @@ type corpus struct {
 	alone      bool // predictions without references
 	workers    int
 	cut        map[string]*cutTexts
+	digest     bool // digests of the PTB tokens are wanted
+	kept       map[family]*keptRows
 }
 
 // n is the number of examples.
@@ -31,6 +33,7 @@ type cutTexts struct {
 	words  ngram.Words
 	fields *sentences
 	pieces *sentences // cut at single blanks; shares fields' slices where that is the same
+	seen   []string   // digests of the tokens, if they are wanted
 }
 
 // sentences hold the word numbers of every prediction and reference.
@@ -64,6 +67,9 @@ func (c *corpus) captions(ctx context.Context, tok string) (*cutTexts, error) {
 			fs[j], ps[j] = t.add(r)
 		}
 		t.fields.refs, t.pieces.refs = append(t.fields.refs, fs), append(t.pieces.refs, ps)
+		if c.digest {
+			t.seen = append(t.seen, digest(preds[i], refs[i]))
+		}
 	}
 	if c.cut == nil {
 		c.cut = make(map[string]*cutTexts)

@@ -17,11 +17,12 @@ import (
 // maxmatchFamily is the M2 scorer. References are blocks of an M2 file; a row
 // holds the counts of the annotator that was chosen.
 type maxmatchFamily struct {
-	opt maxmatch.Options
+	opt    maxmatch.Options
+	counts [][]maxmatch.Count // of every example and annotator
 }
 
 func newMaxMatch(s *spec, _ *Request) (family, error) {
-	return &maxmatchFamily{maxmatch.Options{
+	return &maxmatchFamily{opt: maxmatch.Options{
 		MaxUnchanged: s.integer("unchanged", 2, 0, 1000), IgnoreCase: s.bool("ignorecase", false), Beta: s.number("beta", 0.5, 0.001, 1000),
 	}}, nil
 }
@@ -37,18 +38,22 @@ func (f *maxmatchFamily) variant() string {
 }
 
 func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
-	counts := make([][]maxmatch.Count, c.n())
+	f.counts = make([][]maxmatch.Count, c.n())
+	known := c.kept[f]
 	errs := make([]error, c.workers)
 	var wg sync.WaitGroup
 	for w := range c.workers {
 		wg.Go(func() {
 			for i := w; i < c.n() && ctx.Err() == nil && errs[w] == nil; i += c.workers {
+				if f.recall(i, known.row(i, "", c)) {
+					continue
+				}
 				s, err := m2Sentence(c, i)
 				if err != nil {
 					errs[w] = err
 					return
 				}
-				counts[i], _ = maxmatch.Compare(s, pytext.Fields(c.Predictions[i]), f.opt)
+				f.counts[i], _ = maxmatch.Compare(s, pytext.Fields(c.Predictions[i]), f.opt)
 			}
 		})
 	}
@@ -57,15 +62,36 @@ func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer,
 		return nil, err
 	}
 	chooser := maxmatch.Chooser{Beta: f.opt.Beta}
-	for i, n := range counts {
-		counts[i] = n[chooser.Choose(n):][:1]
+	chosen := make([]int, c.n())
+	for i, n := range f.counts {
+		chosen[i] = chooser.Choose(n)
+		for k := range n {
+			n[k].Edits = nil
+		}
 	}
 	return func() scorer {
 		return func(i int, row []float64) {
-			n := counts[i][0]
+			n := f.counts[i][chosen[i]]
 			row[0], row[1], row[2] = float64(n.Correct), float64(n.Proposed), float64(n.Gold)
 		}
 	}, nil
+}
+
+// keep returns the counts of an example's annotators.
+func (f *maxmatchFamily) keep(i int) []float64 {
+	var out []float64
+	for _, n := range f.counts[i] {
+		out = append(out, float64(n.Correct), float64(n.Proposed), float64(n.Gold))
+	}
+	return out
+}
+
+// recall takes over what keep returned.
+func (f *maxmatchFamily) recall(i int, kept []float64) bool {
+	for k := 0; k+2 < len(kept); k += 3 {
+		f.counts[i] = append(f.counts[i], maxmatch.Count{Correct: int(kept[k]), Proposed: int(kept[k+1]), Gold: int(kept[k+2])})
+	}
+	return len(kept) > 0
 }
 
 // m2Sentence parses the one block that is an example's reference.

@@ -17,7 +17,6 @@ import (
 	"sync"
 
 	"espalier/evaluate/input"
-	"espalier/evaluate/numeric"
 	"espalier/evaluate/stats"
 	"espalier/pipeline"
 )
@@ -34,6 +33,7 @@ type Request struct {
 	Bootstrap  int              // resamples for intervals, 0 for none
 	Seed       uint64           // of the resamples; 0 is 12345
 	Workers    int              // at least 1
+	Keep       bool             // the state, for Result.WriteState
 }
 
 // A Value is one score.
@@ -66,6 +66,14 @@ type Result struct {
 	IDs      []string    // of the examples, in the order of the references
 	Each     [][]float64 // of every example, a score for each of Values; NaN where a metric has none
 	Warnings []string
+	state    *kept
+}
+
+// A kept is a scoring with all its statistics.
+type kept struct {
+	metrics  []string
+	corpus   *corpus
+	measured []*measured
 }
 
 // share is how much of the resamples an interval holds.
@@ -88,13 +96,20 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	res.Warnings = r.warnings(c, dropped)
+	return res, nil
+}
+
+// warnings tell what was not scored.
+func (r *Request) warnings(c *corpus, dropped int) []string {
+	var out []string
 	if s := c.Unscored(); s != "" {
-		res.Warnings = append(res.Warnings, s)
+		out = append(out, s)
 	}
 	if dropped > 0 {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("%d repeated predictions were left out (duplicates %s)", dropped, r.Duplicates))
+		out = append(out, fmt.Sprintf("%d repeated predictions were left out (duplicates %s)", dropped, r.Duplicates))
 	}
-	return res, nil
+	return out
 }
 
 // parseMetrics checks the metrics' names and options, all faults at once.
@@ -127,11 +142,12 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 		return nil, errors.New("nothing to score: no predictions")
 	}
 	res := &Result{IDs: c.IDs, Each: make([][]float64, c.n())}
+	if r.Keep {
+		c.digest = true
+		res.state = &kept{metrics: r.Metrics, corpus: c}
+	}
 	for k, f := range fams {
-		if needsReferences(f) && c.alone {
-			return nil, &pipeline.UsageError{Msg: "metric " + r.Metrics[k] + " needs references (--refs)"}
-		}
-		if err := c.complete(f, r, k); err != nil {
+		if err := r.usable(c, f, k); err != nil {
 			return nil, err
 		}
 		m, err := measure(ctx, c, f)
@@ -141,15 +157,21 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 		if err := m.report(ctx, c, r, res); err != nil {
 			return nil, err
 		}
+		if r.Keep {
+			res.state.measured = append(res.state.measured, m)
+		}
 	}
 	return res, nil
 }
 
-// complete refuses examples with an empty list of references, which is an
-// answer to some metrics only.
-func (c *corpus) complete(f family, r *Request, k int) error {
-	if !needsReferences(f) {
+// usable refuses a corpus without references, and examples with an empty list
+// of them, which is an answer to some metrics only.
+func (r *Request) usable(c *corpus, f family, k int) error {
+	switch {
+	case !needsReferences(f):
 		return nil
+	case c.alone:
+		return &pipeline.UsageError{Msg: "metric " + r.Metrics[k] + " needs references (--refs)"}
 	}
 	switch f := f.(type) {
 	case *groupFamily:
@@ -172,7 +194,7 @@ func (c *corpus) complete(f family, r *Request, k int) error {
 
 // measure computes the statistics of every example.
 func measure(ctx context.Context, c *corpus, f family) (*measured, error) {
-	if f, ok := f.(*confusionFamily); ok {
+	if f, ok := f.(*confusionFamily); ok && f.labels == nil {
 		if err := f.known(c); err != nil {
 			return nil, err
 		}
@@ -181,6 +203,8 @@ func measure(ctx context.Context, c *corpus, f family) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := c.kept[f]
+	tok, _ := keeps(f)
 	m := &measured{f, &stats.Matrix{Width: f.width(), Data: make([]float64, f.width()*c.n())}}
 	const block = 256
 	workers := min(c.workers, (c.n()+block-1)/block)
@@ -190,6 +214,10 @@ func measure(ctx context.Context, c *corpus, f family) (*measured, error) {
 			score := scorers()
 			for from := w * block; from < c.n() && ctx.Err() == nil; from += workers * block {
 				for i := from; i < min(from+block, c.n()); i++ {
+					if row := known.row(i, tok, c); len(row) == f.width() && f.width() > 0 {
+						copy(m.rows.Row(i), row)
+						continue
+					}
 					score(i, m.rows.Row(i))
 				}
 			}
@@ -197,21 +225,6 @@ func measure(ctx context.Context, c *corpus, f family) (*measured, error) {
 	}
 	wg.Wait()
 	return m, ctx.Err()
-}
-
-// sum adds up all rows, exactly.
-func (m *measured) sum() []float64 {
-	out := make([]float64, m.rows.Width)
-	sums := make([]numeric.Sum, m.rows.Width)
-	for i := range m.rows.Rows() {
-		for j, v := range m.rows.Row(i) {
-			sums[j].Add(v)
-		}
-	}
-	for j := range out {
-		out[j] = sums[j].Value()
-	}
-	return out
 }
 
 // report adds a family's values to a result.
@@ -222,14 +235,11 @@ func (m *measured) report(ctx context.Context, c *corpus, r *Request, res *Resul
 	if whole {
 		set.of()(places(c.n()), values)
 	} else {
-		m.family.total(m.sum(), values)
+		m.family.total(m.rows.Sums(), values)
 	}
 	var resamples [][]float64
 	if r.Bootstrap > 0 {
-		seed := r.Seed
-		if seed == 0 {
-			seed = defaultSeed
-		}
+		seed := r.seed()
 		var err error
 		if whole {
 			resamples, err = stats.BootstrapPlaces(ctx, c.n(), set.of, len(names), r.Bootstrap, seed, c.workers)

@@ -13,6 +13,7 @@ import (
 	"espalier/evaluate/pltrdy"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/rougescore"
+	"espalier/evaluate/stats"
 	"espalier/pipeline"
 )
 
@@ -159,8 +160,6 @@ type nltkFamily struct {
 	opt   nltkbleu.Options
 	order int
 	seg   string
-	last  nltkbleu.Last
-	lasts []nltkbleu.Last
 }
 
 func newNLTK(s *spec, _ *Request) (family, error) {
@@ -172,6 +171,12 @@ func newNLTK(s *spec, _ *Request) (family, error) {
 			f.opt.Weights[i] = 0
 		}
 		f.opt.Weights[n-1] = 1
+	}
+	if f.opt.Method == 6 && n < 3 {
+		return nil, nltkbleu.ErrMethod6
+	}
+	if f.opt.Method >= 5 {
+		return &setFamily{values: f.names(), what: f.variant(), single: true, open: f.open}, nil
 	}
 	return f, nil
 }
@@ -187,30 +192,50 @@ func (f *nltkFamily) variant() string {
 	return fmt.Sprintf("nltk-3.10.4|n:%d|method:%d|seg:%s|reweigh:%t%s", f.order, f.opt.Method, f.seg, f.opt.Reweigh, only)
 }
 
+func (f *nltkFamily) set(s nltkbleu.Stats, row []float64) {
+	row[0], row[1] = float64(s.Hyp), float64(s.Ref)
+	for k := range f.order {
+		row[2+k], row[2+f.order+k] = float64(s.Num[k]), float64(s.Den[k])
+	}
+}
+
 func (f *nltkFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
 	hyps, refs := numbered(c, f.seg)
-	f.lasts = make([]nltkbleu.Last, len(hyps))
-	f.last = nltkbleu.NewCounter(f.order).Count(hyps[len(hyps)-1], refs[len(hyps)-1]).Last
-	if f.opt.Method == 6 && f.order < 3 {
-		return nil, nltkbleu.ErrMethod6
-	}
 	return func() scorer {
 		counter := nltkbleu.NewCounter(f.order)
-		return func(i int, row []float64) {
-			s := counter.Count(hyps[i], refs[i])
-			f.lasts[i] = s.Last
-			row[0], row[1] = float64(s.Hyp), float64(s.Ref)
-			for k := range f.order {
-				row[2+k], row[2+f.order+k] = float64(s.Num[k]), float64(s.Den[k])
+		return func(i int, row []float64) { f.set(counter.Count(hyps[i], refs[i]), row) }
+	}, nil
+}
+
+// open is for the methods that look at the last segment: of a set that is the
+// last of its places.
+func (f *nltkFamily) open(_ context.Context, c *corpus) (func() stats.Places, error) {
+	hyps, refs := numbered(c, f.seg)
+	rows := stats.Matrix{Width: f.width(), Data: make([]float64, f.width()*len(hyps))}
+	lasts := make([]nltkbleu.Last, len(hyps))
+	counter := nltkbleu.NewCounter(f.order)
+	for i := range hyps {
+		s := counter.Count(hyps[i], refs[i])
+		lasts[i] = s.Last
+		f.set(s, rows.Row(i))
+	}
+	return func() stats.Places {
+		sum := make([]float64, f.width())
+		return func(places []int, values []float64) {
+			clear(sum)
+			for _, i := range places {
+				for k, v := range rows.Row(i) {
+					sum[k] += v
+				}
 			}
+			values[0] = f.score(sum, lasts[places[len(places)-1]])
 		}
 	}, nil
 }
 
-func (f *nltkFamily) total(sum, values []float64) { values[0] = f.score(sum, f.last) }
+func (f *nltkFamily) total(sum, values []float64) { values[0] = f.score(sum, nltkbleu.Last{}) }
 
-// one scores a segment of its own, which is then the last one.
-func (f *nltkFamily) one(i int, row, values []float64) { values[0] = f.score(row, f.lasts[i]) }
+func (f *nltkFamily) one(_ int, row, values []float64) { f.total(row, values) }
 
 func (f *nltkFamily) score(sum []float64, last nltkbleu.Last) float64 {
 	v, err := f.opt.Score(sum[0], sum[1], sum[2:2+f.order], sum[2+f.order:], last)
@@ -243,8 +268,8 @@ func newDistinct(s *spec, _ *Request) (family, error) {
 	seg := s.choice("seg", "blank", "char")
 	return &setFamily{
 		values: []string{"distinct-1", "distinct-2", "distinct-3", "distinct-4"}, what: "distinct|seg:" + seg, free: true,
-		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
-			return func() func([]int, []float64) {
+		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
+			return func() stats.Places {
 				return func(places []int, values []float64) {
 					var counter distinct.Counter
 					for _, i := range places {

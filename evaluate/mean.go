@@ -2,7 +2,8 @@ package evaluate
 
 import (
 	"context"
-	"math"
+
+	"espalier/evaluate/stats"
 )
 
 // meanFamily is a metric whose scores of a set are the means of its examples'
@@ -11,6 +12,8 @@ type meanFamily struct {
 	values []string
 	what   string
 	scale  float64 // of the values of a set and of examples; 0 means 1
+	tok    string  // how captions are tokenised, "" if texts are taken as they are
+	whole  bool    // an example's score looks at the whole set
 	prep   func(ctx context.Context, c *corpus) (func() scorer, error)
 	see    func(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error)
 }
@@ -73,8 +76,11 @@ type setFamily struct {
 	unanswered bool
 	// open looks at the corpus and returns a function that makes one
 	// goroutine's: the values of the examples at some places.
-	open func(ctx context.Context, c *corpus) (func() func(places []int, values []float64), error)
-	of   func() func(places []int, values []float64)
+	open func(ctx context.Context, c *corpus) (func() stats.Places, error)
+	of   func() stats.Places
+	// single says that one example's values mean something.
+	single bool
+	solo   stats.Places
 }
 
 func (f *setFamily) names() []string      { return f.values }
@@ -89,10 +95,15 @@ func (f *setFamily) prepare(ctx context.Context, c *corpus) (_ func() scorer, er
 
 func (f *setFamily) total(_, values []float64) {}
 
-func (f *setFamily) one(_ int, _, values []float64) {
-	for k := range values {
-		values[k] = math.NaN()
+func (f *setFamily) one(i int, _, values []float64) {
+	if !f.single {
+		fillNaN(values)
+		return
 	}
+	if f.solo == nil {
+		f.solo = f.of()
+	}
+	f.solo([]int{i}, values)
 }
 
 // ratioFamily is a metric that is one sum over another, 0 if that is 0.

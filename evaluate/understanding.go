@@ -11,6 +11,7 @@ import (
 	"espalier/evaluate/classify"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/squad"
+	"espalier/evaluate/stats"
 	"espalier/pipeline"
 )
 
@@ -144,7 +145,7 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 	return func(s *spec, _ *Request) (family, error) {
 		return &setFamily{
 			values: []string{name}, what: "scipy-1.17.1|float64",
-			open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+			open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 				x, y := make([]float64, c.n()), make([]float64, c.n())
 				for i, p := range c.Predictions {
 					var err error
@@ -161,7 +162,7 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 				if name == "pearson" && c.n() < 2 {
 					return nil, classify.ErrFew
 				}
-				return func() func([]int, []float64) {
+				return func() stats.Places {
 					a, b := make([]float64, 0, len(x)), make([]float64, 0, len(x))
 					return func(places []int, values []float64) {
 						a, b = a[:0], b[:0]
@@ -197,7 +198,7 @@ func isTrue(label string) bool { return pytext.Strip(label) == "1" }
 func newMultiRC(s *spec, _ *Request) (family, error) {
 	return &setFamily{
 		values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, what: "super_glue evaluate_multirc|question: id less its last part",
-		open: func(_ context.Context, c *corpus) (func() func([]int, []float64), error) {
+		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			questions := make([]string, c.n())
 			for i := range c.IDs {
 				var err error
@@ -205,7 +206,7 @@ func newMultiRC(s *spec, _ *Request) (family, error) {
 					return nil, err
 				}
 			}
-			return func() func([]int, []float64) {
+			return func() stats.Places {
 				return func(places []int, values []float64) {
 					var m squad.MultiRC
 					for _, i := range places {

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"espalier/evaluate/numeric"
 )
 
 // A Difference compares two systems on the same examples.
 type Difference struct {
+	First     float64 // score of the first system
+	Second    float64
 	Observed  float64 // score of the first less that of the second
 	Low, High float64 // 95 % bootstrap interval of the difference; 0 from Randomise
 	P         float64 // two-sided
@@ -21,25 +25,29 @@ func paired(a, b *Matrix) (int, error) {
 		return 0, errUnpaired
 	}
 	if a.Rows() == 0 {
-		return 0, errors.New("stats: no examples to compare")
+		return 0, errNone
 	}
 	return a.Rows(), nil
 }
 
-func sums(m *Matrix) []float64 {
-	s := make([]float64, m.Width)
+// Sums adds up all rows, exactly.
+func (m *Matrix) Sums() []float64 {
+	out, sums := make([]float64, m.Width), make([]numeric.Sum, m.Width)
 	for i := range m.Rows() {
 		for j, v := range m.Row(i) {
-			s[j] += v
+			sums[j].Add(v)
 		}
 	}
-	return s
+	for j := range out {
+		out[j] = sums[j].Value()
+	}
+	return out
 }
 
 func observed(a, b *Matrix, total Total, scores int) ([]float64, []float64) {
 	x, y := make([]float64, scores), make([]float64, scores)
-	total(sums(a), x)
-	total(sums(b), y)
+	total(a.Sums(), x)
+	total(b.Sums(), y)
 	return x, y
 }
 
@@ -60,7 +68,13 @@ func Bootstrapped(ctx context.Context, a, b *Matrix, total Total, scores, n int,
 		return nil, err
 	}
 	xs, ys := observed(a, b, total, scores)
-	out := make([]Difference, scores)
+	return bootstrapped(x, y, xs, ys), nil
+}
+
+// bootstrapped sums up the scores of two systems' resamples.
+func bootstrapped(x, y [][]float64, xs, ys []float64) []Difference {
+	n := len(x)
+	out := make([]Difference, len(xs))
 	for k := range out {
 		d := make([]float64, n)
 		mean := 0.0
@@ -69,7 +83,7 @@ func Bootstrapped(ctx context.Context, a, b *Matrix, total Total, scores, n int,
 			mean += math.Abs(d[i])
 		}
 		mean /= float64(n)
-		out[k].Observed = xs[k] - ys[k]
+		out[k].First, out[k].Second, out[k].Observed = xs[k], ys[k], xs[k]-ys[k]
 		c := 0
 		for _, v := range d {
 			if math.Abs(v)-mean > math.Abs(out[k].Observed) {
@@ -81,7 +95,7 @@ func Bootstrapped(ctx context.Context, a, b *Matrix, total Total, scores, n int,
 		cut := n / 40
 		out[k].Low, out[k].High = d[cut], d[n-1-cut]
 	}
-	return out, nil
+	return out
 }
 
 // Randomise compares two systems by approximate randomisation: in each of n
@@ -117,26 +131,27 @@ func Randomise(ctx context.Context, a, b *Matrix, total Total, scores, n int, se
 			}
 			total(x, sx)
 			total(y, sy)
-			d := make([]float64, scores)
-			for k := range d {
-				d[k] = sx[k] - sy[k]
-			}
-			diffs[t] = d
+			diffs[t] = subtract(sx, sy)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Difference, scores)
+	return randomised(diffs, xs, ys), nil
+}
+
+// randomised sums up the differences of trials.
+func randomised(diffs [][]float64, xs, ys []float64) []Difference {
+	out := make([]Difference, len(xs))
 	for k := range out {
-		out[k].Observed = xs[k] - ys[k]
+		out[k].First, out[k].Second, out[k].Observed = xs[k], ys[k], xs[k]-ys[k]
 		c := 0
 		for _, d := range diffs {
 			if math.Abs(d[k]) > math.Abs(out[k].Observed) {
 				c++
 			}
 		}
-		out[k].P = float64(c+1) / float64(n+1)
+		out[k].P = float64(c+1) / float64(len(diffs)+1)
 	}
-	return out, nil
+	return out
 }

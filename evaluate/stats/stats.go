@@ -82,7 +82,7 @@ func Bootstrap(ctx context.Context, m *Matrix, total Total, scores, n int, seed 
 // BootstrapPlaces is Bootstrap for scores that do not follow from sums: of
 // makes one goroutine's function, which computes the scores of the rows at
 // some places.
-func BootstrapPlaces(ctx context.Context, rows int, of func() func(places []int, scores []float64), scores, n int, seed uint64, workers int) ([][]float64, error) {
+func BootstrapPlaces(ctx context.Context, rows int, of func() Places, scores, n int, seed uint64, workers int) ([][]float64, error) {
 	if rows == 0 {
 		return nil, errors.New("stats: no examples to resample")
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -22,16 +24,15 @@ var evalVerb = verb{
 	args:  "--metrics LIST --pred FILE --refs FILE",
 	short: "score predictions against references, equal to the reference tools",
 	long: []string{
-		"Reads COCO results and annotations, JSON lines, TSV, Parquet, Arrow, line files; gz, zst, - for",
-		"standard input. --metrics list tells what there is; options follow colons, as in cider:tok=none.",
+		"Reads COCO, SQuAD and M2 files, JSON lines, TSV, Parquet, Arrow, lines; gz, zst, - for stdin.",
 	},
 	example: []string{
 		"espalier eval --metrics bleu,rouge-l,cider --pred results.json --refs annotations.json",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var e evalFlags
-		f.StringSliceVar(&e.metrics, "metrics", nil, "`LIST` of metrics between commas, or the word list")
-		f.StringVar(&e.pred.Path, "pred", "", "`FILE` of predictions")
+		f.StringSliceVar(&e.metrics, "metrics", nil, "`LIST` of names with options, as cider:tok=none,ter; the word list tells all")
+		f.StringArrayVar(&e.preds, "pred", nil, "`FILE` of predictions; or states of parts of a set, to merge")
 		f.StringArrayVar(&e.refs, "refs", nil, "`FILE` of references; line files once for each set")
 		f.StringVar(&e.pred.Text, "pred-field", "", "field of a prediction's text: `NAME`")
 		f.StringVar(&e.refField, "ref-field", "", "field of the references' text: `NAME`")
@@ -42,7 +43,9 @@ var evalVerb = verb{
 		f.StringVar(&e.df, "df", "", "`FILE` of document frequencies for cider")
 		f.StringVar(&e.meteorData, "meteor-data", "", "folder with METEOR's jar and paraphrases, for meteor: `DIR`")
 		f.IntVar(&e.bootstrap, "bootstrap", 0, "resamples for 95 % intervals: `N` (default: none)")
-		f.StringVar(&e.out, "out", "", "also write the scores to a Parquet `FILE`")
+		f.StringVar(&e.against, "against", "", "`FILE` of another system's predictions: test the differences by bootstrap")
+		f.IntVar(&e.randomise, "randomise", 0, "with --against, by approximate randomisation of `N` trials instead")
+		f.StringVar(&e.out, "out", "", "also write the scores to a Parquet `FILE`, or the state to FILE.state")
 		f.StringVar(&e.perExample, "per-example", "", "also write each example's scores to a .parquet or JSON-lines `FILE`")
 		f.BoolVar(&e.tokens, "tokens", false, "print what the metric sees after tokenisation, and score nothing")
 		f.BoolVar(&e.json, "json", false, "print one JSON object a score")
@@ -56,29 +59,50 @@ var evalVerb = verb{
 }
 
 type evalFlags struct {
-	metrics         []string
-	pred            input.Source
-	refs            []string
-	refField        string
-	missing         input.Missing
-	duplicates      input.Duplicates
-	df, meteorData  string
-	bootstrap       int
-	out, perExample string
-	tokens, json    bool
+	metrics              []string
+	preds                []string
+	pred                 input.Source
+	refs                 []string
+	refField             string
+	missing              input.Missing
+	duplicates           input.Duplicates
+	df, meteorData       string
+	bootstrap, randomise int
+	against              string
+	out, perExample      string
+	tokens, json         bool
 }
+
+// stateEnding is that of files that hold the state of a scoring.
+const stateEnding = ".state"
+
+// defaultResamples are those of a test that is not told how many.
+const defaultResamples = 1000
 
 func (e *evalFlags) run(ctx context.Context, c *console) error {
 	if slices.Equal(e.metrics, []string{"list"}) {
 		return listMetrics(c, e.json)
 	}
+	states := len(e.preds) > 0 && !slices.ContainsFunc(e.preds, func(p string) bool { return !evaluate.IsState(p) })
 	switch {
-	case len(e.metrics) == 0:
+	case len(e.metrics) == 0 && !states:
 		return usagef("want --metrics LIST (--metrics list tells what there is)")
-	case e.pred.Path == "":
+	case len(e.preds) == 0:
 		return usagef("want --pred FILE")
+	case len(e.preds) > 1 && !states:
+		return usagef("--pred is given %d times: only states (--out FILE.state) are merged", len(e.preds))
+	case states && len(e.refs) > 0:
+		return usagef("--refs: states hold their references")
+	case states && (e.against != "" || e.tokens):
+		return usagef("states are merged and scored, nothing else")
 	case e.bootstrap < 0:
 		return usagef("--bootstrap %d: want at least 0", e.bootstrap)
+	case e.randomise < 0:
+		return usagef("--randomise %d: want at least 0", e.randomise)
+	case e.randomise > 0 && e.against == "":
+		return usagef("--randomise tests a difference: want --against FILE")
+	case e.against != "" && (e.out != "" || e.perExample != ""):
+		return usagef("--against writes no files")
 	}
 	err := errors.Join(
 		oneOf("missing", string(e.missing), string(input.Ignore), string(input.Empty), string(input.RefuseMissing)),
@@ -87,32 +111,52 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range append([]string{e.pred.Path}, e.refs...) {
+	for _, path := range slices.Concat(e.preds, e.refs, nonEmpty(e.against, e.df, e.meteorData)) {
 		if _, err := os.Stat(path); err != nil && path != "-" {
 			return usagef("%v", err)
 		}
 	}
+	e.pred.Path, e.pred.Reader = e.preds[0], c.in
 	r := evaluate.Request{
 		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df, MeteorData: e.meteorData,
-		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0),
+		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0), Keep: strings.HasSuffix(e.out, stateEnding),
 	}
-	r.Pred.Reader = c.in
 	for _, path := range e.refs {
 		r.Refs = append(r.Refs, input.Source{Path: path, Reader: c.in, ID: e.pred.ID, Text: e.refField, Split: e.pred.Split})
 	}
 	if e.tokens {
 		return evaluate.Tokens(ctx, r, c.out)
 	}
-	res, err := evaluate.Run(ctx, r)
+	if e.against != "" {
+		return e.compare(ctx, c, r)
+	}
+	var res *evaluate.Result
+	if states {
+		res, err = evaluate.Merge(ctx, r, e.preds)
+	} else {
+		res, err = evaluate.Run(ctx, r)
+	}
 	if err != nil {
 		return err
 	}
+	return e.write(c, res)
+}
+
+func nonEmpty(list ...string) []string {
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
+// write writes what the flags ask for and prints the scores.
+func (e *evalFlags) write(c *console, res *evaluate.Result) error {
 	for _, w := range res.Warnings {
 		c.warn("warning: %s", w)
 	}
 	if e.out != "" {
-		err := writeFile(e.out, func(w io.Writer) error { return evaluate.WriteRows(w, res.Rows(score.Row{Split: e.pred.Split}, false)) })
-		if err != nil {
+		content := func(w io.Writer) error { return evaluate.WriteRows(w, res.Rows(score.Row{Split: e.pred.Split}, false)) }
+		if strings.HasSuffix(e.out, stateEnding) {
+			content = res.WriteState
+		}
+		if err := writeFile(e.out, content); err != nil {
 			return err
 		}
 	}
@@ -122,6 +166,41 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		}
 	}
 	return printValues(c, res.Values, e.json)
+}
+
+// compare tests the differences of two systems' scores.
+func (e *evalFlags) compare(ctx context.Context, c *console, r evaluate.Request) error {
+	other := e.pred
+	other.Path = e.against
+	test, trials := evaluate.BootstrapTest, cmp.Or(e.bootstrap, defaultResamples)
+	if e.randomise > 0 {
+		test, trials = evaluate.RandomisationTest, e.randomise
+	}
+	list, warnings, err := evaluate.Compare(ctx, r, other, test, trials)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		c.warn("warning: %s", w)
+	}
+	t := newTable("metric", " value", " against", " difference", "95 %", " p", " n", "test", "variant")
+	for _, v := range list {
+		if e.json {
+			if err := c.json(v); err != nil {
+				return err
+			}
+			continue
+		}
+		interval := ""
+		if v.CILow != nil && v.CIHigh != nil {
+			interval = fmt.Sprintf("%.4f to %.4f", *v.CILow, *v.CIHigh)
+		}
+		t.add(v.Metric, fmt.Sprintf("%.5f", v.Value), fmt.Sprintf("%.5f", v.Against), fmt.Sprintf("%+.5f", v.Difference), interval, fmt.Sprintf("%.4f", v.P), count(v.N, true), v.Test, v.Variant)
+	}
+	if e.json {
+		return nil
+	}
+	return t.write(c.out)
 }
 
 func printValues(c *console, values []evaluate.Value, asJSON bool) error {
