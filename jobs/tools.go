@@ -12,6 +12,7 @@ import (
 	"espalier/evaluate/ptb"
 	"espalier/pipeline/store"
 	"espalier/tokenize"
+	"espalier/tokenize/tokens"
 	"espalier/trainer"
 )
 
@@ -23,6 +24,8 @@ func Tools() trainer.Tools {
 			"published/1": captionDetokenizer(true),
 		},
 		Validators: map[string]trainer.Validator{"cider/1": ciderOf},
+		Texts:      map[string]func(trainer.Listing, tokens.Vocab) (trainer.Detokenizer, error){"text/1": textDetokenizer},
+		Metrics:    map[string]trainer.Metrics{"tasks/1": taskMetrics},
 	}
 }
 

@@ -330,34 +330,39 @@ func (s *Predict) captioner(l *Loaded, model Files) (*Captioner, error) {
 }
 
 func partTargets(t *pipeline.Task, p pipeline.Part) ([]target, error) {
+	return sliceOf[target](t, p, targetsFile)
+}
+
+// sliceOf reads a part's rows of a side file that Plan left.
+func sliceOf[T any](t *pipeline.Task, p pipeline.Part, name string) ([]T, error) {
 	var at span
 	if err := json.Unmarshal(p.Slice, &at); err != nil {
 		return nil, fmt.Errorf("part %d: slice: %w", p.Index, err)
 	}
-	f, err := t.OpenSide(targetsFile)
+	f, err := t.OpenSide(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := shard.Open[target](f, f.Size())
+	r, err := shard.Open[T](f, f.Size())
 	if err != nil {
-		return nil, fmt.Errorf("targets: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var out []target
+	var out []T
 	n := 0
 	for g := 0; g < r.RowGroups() && n < at.Last; g++ {
 		size := int(r.GroupRows(g))
 		if n+size > at.First {
 			rows, err := r.ReadGroup(g)
 			if err != nil {
-				return nil, fmt.Errorf("targets: %w", err)
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			out = append(out, rows[max(at.First-n, 0):min(at.Last-n, size)]...)
 		}
 		n += size
 	}
 	if len(out) != at.Last-at.First {
-		return nil, fmt.Errorf("targets: %d of %d rows", len(out), at.Last-at.First)
+		return nil, fmt.Errorf("%s: %d of %d rows", name, len(out), at.Last-at.First)
 	}
 	return out, nil
 }

@@ -43,6 +43,44 @@ type Tools struct {
 	// Detokenizers make a Detokenizer from the files of a vocabulary.
 	Detokenizers map[string]func(vocab Files) (Detokenizer, error)
 	Validators   map[string]Validator
+	// Texts make a Detokenizer of a public vocabulary's files.
+	Texts map[string]func(files Listing, v tokens.Vocab) (Detokenizer, error)
+	// Metrics score what was generated for a task.
+	Metrics map[string]Metrics
+}
+
+// Metrics returns the metrics of a task, of texts against the references of
+// the same places, in an order of its own; more is better.
+type Metrics func(task string, texts []string, references [][]string) ([]Measured, error)
+
+// A Measured is the value of a metric.
+type Measured struct {
+	Name  string
+	Value float64
+}
+
+// A Listing is files that can be listed.
+type Listing interface {
+	Files
+	Names() []string
+}
+
+// listed is the files of an input below a prefix.
+type listed struct {
+	in     *pipeline.Input
+	prefix string
+}
+
+func (l listed) Open(name string) (*store.File, error) { return l.in.Open(l.prefix + name) }
+
+func (l listed) Names() []string {
+	var out []string
+	for _, e := range l.in.Manifest.Files {
+		if name, ok := strings.CutPrefix(e.Name, l.prefix); ok && e.Name != store.DeadLetters {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Files is a folder of files, such as an input of a stage or a [Folder].

@@ -90,9 +90,11 @@ type Set struct {
 type source struct {
 	Source
 	blocks   []block
-	units    int   // examples with features
-	rows     int64 // token rows
-	missing  int   // examples without features
+	task     string // of the first row
+	mixed    bool   // there are rows of other tasks
+	units    int    // examples with features
+	rows     int64  // token rows
+	missing  int    // examples without features
 	example  string
 	longest  int // tokens of the longest target
 	maxBlock int // token ids of the largest block
@@ -151,6 +153,10 @@ func (x *source) index(grouped bool) error {
 			size := 0
 			for i := range rows {
 				t := &rows[i]
+				if x.rows == int64(len(rows)) && i == 0 {
+					x.task = t.Task
+				}
+				x.mixed = x.mixed || t.Task != x.task
 				x.longest = max(x.longest, len(t.Target))
 				size += len(t.Target) + len(t.Input)
 				if grouped && open && t.ID == last {
@@ -187,6 +193,8 @@ func (x *source) has(t *tokens.Row) bool {
 // Stats describe one source.
 type Stats struct {
 	Name     string
+	Task     string // of its rows
+	Mixed    bool   // some rows are of another task
 	Examples int    // that have features, if they need any
 	Rows     int64  // token rows
 	Missing  int    // examples left out for want of features
@@ -200,7 +208,10 @@ type Stats struct {
 func (s *Set) Stats() []Stats {
 	out := make([]Stats, len(s.sources))
 	for i, x := range s.sources {
-		out[i] = Stats{x.Name, x.units, x.rows, x.missing, x.example, x.longest, s.steps(x), s.rates[i] / s.total}
+		out[i] = Stats{
+			Name: x.Name, Task: x.task, Mixed: x.mixed, Examples: x.units, Rows: x.rows, Missing: x.missing, Example: x.example,
+			Longest: x.longest, Steps: s.steps(x), Rate: s.rates[i] / s.total,
+		}
 	}
 	return out
 }

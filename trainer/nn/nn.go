@@ -36,6 +36,9 @@ type Param struct {
 // Len returns the number of elements.
 func (p *Param) Len() int { return tensor.Size(p.Shape) }
 
+// Bound reports whether the values belong to somebody else.
+func (p *Param) Bound() bool { return p.bound }
+
 // Var puts the parameter on a tape; the nil Param is the zero Var.
 func (p *Param) Var(t *grad.Tape) grad.Var {
 	if p == nil {

@@ -3,6 +3,7 @@ package peft
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"espalier/trainer/grad"
 	"espalier/trainer/nn"
@@ -15,6 +16,7 @@ type Editor struct {
 	given  Given
 	own    int // parameters that the model declared itself
 	train  []string
+	fixed  []string
 	sites  int
 	edits  *Edits
 	loaded []func() error
@@ -68,6 +70,14 @@ func (e *Editor) PerTask(p *nn.Param) *nn.Param {
 // Param returns a parameter of the model, or nil. Its Value exists from Loaded
 // on.
 func (e *Editor) Param(path string) *nn.Param { return e.params.Get(path) }
+
+// Fix freezes parameters of the method: their values come from a checkpoint, and
+// only others are trained further.
+func (e *Editor) Fix(ps ...*nn.Param) {
+	for _, p := range ps {
+		e.fixed = append(e.fixed, p.Path)
+	}
+}
 
 // Train trains the model's parameters whose paths have one of the patterns. What
 // no method trains is frozen.
@@ -216,7 +226,9 @@ func (e *Editor) Finish() *Edits {
 	for _, p := range e.params.All()[:e.own] {
 		own[p.Path] = true
 	}
-	e.params.Freeze(func(path string) bool { return own[path] && !matchAny(e.train, path) })
+	e.params.Freeze(func(path string) bool {
+		return own[path] && !matchAny(e.train, path) || slices.Contains(e.fixed, path)
+	})
 	return e.edits
 }
 

@@ -3,11 +3,14 @@ package t5
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"espalier/trainer/ckpt"
 	"espalier/trainer/nn"
@@ -15,8 +18,8 @@ import (
 	"espalier/trainer/tensor"
 )
 
-// A Backbone is the weights of a published model on a device. Models share it
-// and hold it; its memory is given back when the last one has let go. Its
+// A Backbone is the weights of a published model on a device. Models share it,
+// also those of other goroutines, and hold it; its memory is given back when the last one has let go. Its
 // tensors are those of the mapped file where the device can use them as they
 // lie.
 type Backbone struct {
@@ -26,7 +29,7 @@ type Backbone struct {
 	dev     op.Device
 	tensors map[string]tensor.Tensor // of every parameter of the plain model
 	weights ckpt.Weights             // lends memory; nil if it doesn't
-	holds   int
+	holds   atomic.Int32
 	mapped  int // tensors that lie in the file
 }
 
@@ -63,22 +66,23 @@ func Open(dev op.Device, dir string, o OpenOptions) (*Backbone, error) {
 // from then on, also if it fails. Tensors that the model does not know are left
 // alone: public files hold some that are dead.
 func NewBackbone(dev op.Device, c Config, w ckpt.Weights, o OpenOptions) (*Backbone, error) {
-	b := &Backbone{Config: c, dev: dev, tensors: map[string]tensor.Tensor{}, weights: w, holds: 1}
+	b := &Backbone{Config: c, dev: dev, tensors: map[string]tensor.Tensor{}, weights: w}
+	b.holds.Store(1)
 	if err := b.read(o); err != nil {
-		b.Close()
-		return nil, err
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
 // Random returns a backbone whose weights are drawn as those of new models
-// are.
+// are, from the seed and each parameter's path.
 func Random(dev op.Device, c Config, seed uint64) (*Backbone, error) {
 	m, err := declare(dev, c, Options{Seed: seed})
 	if err != nil {
 		return nil, err
 	}
-	b := &Backbone{Config: m.config, dev: dev, tensors: map[string]tensor.Tensor{}, holds: 1}
+	b := &Backbone{Config: m.config, dev: dev, tensors: map[string]tensor.Tensor{}}
+	b.holds.Store(1)
 	sum := sha256.New()
 	for _, p := range m.params.All() {
 		x := make([]float32, p.Len())
@@ -87,7 +91,11 @@ func Random(dev op.Device, c Config, seed uint64) (*Backbone, error) {
 		dev.Write(t, x)
 		b.tensors[p.Path] = t
 	}
-	fmt.Fprintf(sum, "random %d", seed)
+	text, err := json.Marshal(b.Config)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(sum, "random %d %s", seed, text)
 	b.Digest = hex.EncodeToString(sum.Sum(nil))
 	return b, dev.Err()
 }
@@ -223,13 +231,13 @@ func (b *Backbone) Device() op.Device { return b.dev }
 
 // hold is one more user.
 func (b *Backbone) hold() *Backbone {
-	b.holds++
+	b.holds.Add(1)
 	return b
 }
 
 // Close lets go of the backbone.
 func (b *Backbone) Close() error {
-	if b.holds--; b.holds > 0 {
+	if b.holds.Add(-1) > 0 {
 		return nil
 	}
 	for _, t := range b.tensors {

@@ -98,28 +98,43 @@ type Options struct {
 	// trained.
 	Methods []peft.Method
 	Given   peft.Given
-	Seed    uint64 // of the initial values of the methods' parameters
+	Seed    uint64   // of the initial values of the methods' parameters
+	Drop    *float64 // dropout; nil: the backbone's
+	// Device computes the model, on tensors of the backbone's device, which is of
+	// the same kind; nil: that device.
+	Device op.Device
+	// Own says which frozen parameters get memory of their own nevertheless,
+	// because their values will be others than the backbone's.
+	Own func(path string) bool
 }
 
 // New returns a model over a backbone, which it holds until Free.
 func New(b *Backbone, o Options) (*Model, error) {
-	m, err := declare(b.dev, b.Config, o)
+	c := b.Config
+	if o.Drop != nil {
+		c.Drop = o.Drop
+	}
+	dev := b.dev
+	if o.Device != nil {
+		dev = o.Device
+	}
+	m, err := declare(dev, c, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range m.params.All() {
-		if w, ok := b.tensors[p.Path]; ok && p.Frozen {
+		if w, ok := b.tensors[p.Path]; ok && p.Frozen && (o.Own == nil || !o.Own(p.Path)) {
 			m.params.Bind(p.Path, w)
 		}
 	}
 	m.back = b.hold()
 	m.params.Alloc()
 	for _, p := range m.params.All() {
-		if w, ok := b.tensors[p.Path]; ok && !p.Frozen {
-			b.dev.Copy(p.Value, w.View(p.Shape...))
+		if w, ok := b.tensors[p.Path]; ok && !p.Bound() {
+			dev.Copy(p.Value, w.View(p.Shape...))
 		}
 	}
-	if err := errors.Join(b.dev.Err(), m.loaded()); err != nil {
+	if err := errors.Join(dev.Err(), m.loaded()); err != nil {
 		m.Free()
 		return nil, fmt.Errorf("t5: %w", err)
 	}
@@ -237,7 +252,7 @@ func (m *Model) Layout() *peft.Layout { return &m.layout }
 func (m *Model) Free() {
 	m.params.Free()
 	if m.back != nil {
-		m.back.Close()
+		_ = m.back.Close() // of a file that was only read
 		m.back = nil
 	}
 }

@@ -1,0 +1,47 @@
+package pefttest
+
+import (
+	"strings"
+
+	"espalier/trainer/model/t5"
+)
+
+// HyperPath returns the parameter of package hyper that the HyperPELT goldens
+// call by a short name, such as t.prefix_k.w, those of the backbone included, or
+// "".
+func HyperPath(name string) string {
+	if p := PaperPath(name); p != "" {
+		return p
+	}
+	switch name {
+	case "z":
+		return "hyper.tasks"
+	case "l":
+		return "hyper.layers"
+	case "b":
+		return "hyper.blocks"
+	}
+	branch, rest, ok := strings.Cut(name, ".")
+	path := map[string]string{"t": "hyper.task.", "v": "hyper.visual."}[branch]
+	if !ok || path == "" {
+		return ""
+	}
+	if rest == "lambda" {
+		return path + rest
+	}
+	if layer, ok := strings.CutPrefix(rest, "projector."); ok {
+		return path + "projector." + map[string]string{
+			"w1": "in.weight", "c1": "in.bias", "w2": "out.weight", "c2": "out.bias",
+		}[layer]
+	}
+	head, part, _ := strings.Cut(rest, ".")
+	return path + map[string]string{
+		"prefix_k": "prefix.key", "prefix_v": "prefix.value", "down": "adapter.down", "up": "adapter.up",
+		"b_down": "adapter.down_bias", "b_up": "adapter.up_bias",
+	}[head] + map[string]string{"w": ".weight", "c": ".bias"}[part]
+}
+
+// BaseConfig is T5-base.
+func BaseConfig() t5.Config {
+	return t5.Config{Vocab: 32128, Width: 768, HeadWidth: 64, Hidden: 3072, Layers: 12, Heads: 12}
+}

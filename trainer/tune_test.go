@@ -1,0 +1,358 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"espalier/pipeline"
+	"espalier/pipeline/score"
+	"espalier/pipeline/store"
+	"espalier/tokenize/tokens"
+	"espalier/trainer/optim"
+	"espalier/trainer/peft/full"
+	"espalier/trainer/peft/lora"
+	"espalier/trainer/peft/methods"
+	"espalier/trainer/prediction"
+)
+
+// A world of texts: a source is a question word and a thing, the target says a
+// thing that is so many behind it.
+const (
+	wordEOS   = 1
+	wordFirst = 2
+	things    = 5
+	words     = wordFirst + 2*things + 1
+)
+
+var textTools = Tools{
+	Texts: map[string]func(Listing, tokens.Vocab) (Detokenizer, error){
+		"text/1": func(files Listing, v tokens.Vocab) (Detokenizer, error) {
+			if !slices.Equal(files.Names(), []string{"words.txt"}) || v.Size != words {
+				return nil, fmt.Errorf("files %v, vocabulary %+v", files.Names(), v)
+			}
+			return func(ids []int32) string {
+				if i := slices.Index(ids, wordEOS); i >= 0 {
+					ids = ids[:i]
+				}
+				return fmt.Sprint(ids)
+			}, nil
+		},
+	},
+	Metrics: map[string]Metrics{
+		"tasks/1": func(task string, texts []string, references [][]string) ([]Measured, error) {
+			right := 0.0
+			for i := range texts {
+				if slices.Contains(references[i], texts[i]) {
+					right++
+				}
+			}
+			return []Measured{{"accuracy", right / float64(len(texts))}}, nil
+		},
+	},
+}
+
+// textData is a stage that makes token shards of a task, or a vocabulary.
+type textData struct {
+	Task  string `yaml:"task" json:"task"` // "" for the vocabulary
+	By    int    `yaml:"by" json:"by"`     // how far the target lies behind
+	N     int    `yaml:"n" json:"n"`
+	NoVal bool   `yaml:"no_val" json:"no_val"`
+	EOS   int32  `yaml:"eos" json:"eos"` // that vocab.json says
+	Mixed bool   `yaml:"mixed" json:"mixed"`
+}
+
+func (*textData) Kind() string { return "test/texts" }
+func (*textData) Version() int { return 1 }
+
+func (d *textData) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
+	if d.Task == "" {
+		return writeFile(t.Out, "words.txt", []byte("words"))
+	}
+	v, err := json.Marshal(tokens.Vocab{Kind: "t5", Size: words, Pad: 0, BOS: -1, EOS: d.EOS, Unk: -1})
+	if err != nil {
+		return err
+	}
+	if err := writeFile(t.Out, "vocab.json", v); err != nil {
+		return err
+	}
+	for _, split := range []string{"test", "train", "validation"} {
+		var list []tokens.Row
+		for i := range d.N {
+			if split == "validation" && d.NoVal {
+				break
+			}
+			thing := (i + len(split)) % things
+			row := tokens.Row{
+				ID: fmt.Sprintf("toy/%s/%s/%d", d.Task, split, i), Task: d.Task, Split: split,
+				Input:  []int32{wordFirst + 2*things, int32(wordFirst + thing), wordEOS},
+				Target: []int32{int32(wordFirst + things + (thing+d.By)%things), wordEOS},
+			}
+			if i%3 == 0 { // another length
+				row.Input = append([]int32{wordFirst + 2*things}, row.Input...)
+			}
+			if d.Mixed && i == 3 {
+				row.Task = "another"
+			}
+			list = append(list, row)
+		}
+		if err := writeRows(t.Out, store.ShardName(split, 0, 1, ".parquet"), tokens.Schema, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func toyTune(steps int64) *Tune {
+	s := NewTune(textTools)
+	s.Model = TextModel{Random: &RandomText{Width: 24, Heads: 2, Layers: 1, Hidden: 48, Seed: 3}}
+	drop := 0.05
+	s.Model.Drop = &drop
+	s.Batch = TextBatch{Examples: 10}
+	s.Steps = steps
+	s.Optimizer = optim.Settings{Kind: optim.AdamWKind}
+	s.Schedule.Rate = 0.01
+	s.Validate = TextValidate{Every: 20}
+	s.CurveStep = 10
+	return s
+}
+
+// textGraph is the graph of two tasks, training and predictions.
+func textGraph(d textData, tune *Tune) pipeline.Graph {
+	d.EOS = wordEOS
+	task := func(name string, by int) pipeline.Node {
+		x := d
+		x.Task, x.By = name, by
+		return pipeline.Node{Name: name, Stage: &x}
+	}
+	generate := NewGenerate(textTools)
+	return pipeline.Graph{Nodes: []pipeline.Node{
+		{Name: "words", Stage: &textData{}},
+		task("next", 1), task("same", 0),
+		{Name: "tune", Stage: tune, Inputs: map[string]string{"vocab": "words", "a": "next"}},
+		{Name: "both", Stage: tune, Inputs: map[string]string{"vocab": "words", "a": "next", "b": "same"}},
+		{Name: "generate", Stage: generate, Inputs: map[string]string{"model": "tune", "tokens": "next"}},
+	}}
+}
+
+func TestTuneAndGenerateLearn(t *testing.T) {
+	ts := newToyStore(t)
+	res := ts.mustRun(textGraph(textData{N: 40}, toyTune(120)), 2, "generate")
+	m := res.Node("tune").Manifest
+	points := map[string][]score.Row{}
+	for _, r := range rows[score.Row](ts, m, "curve.parquet") {
+		points[r.Tags["phase"]+" "+r.Metric] = append(points[r.Tags["phase"]+" "+r.Metric], r)
+	}
+	losses, accuracy, mean := points["train loss"], points["validation accuracy"], points["validation mean"]
+	if len(losses) != 12 || losses[0].Value < 1 || losses[11].Value > 0.3 || losses[11].Task != "next" || losses[11].Corpus != "toy" {
+		t.Errorf("losses %+v", losses)
+	}
+	if len(accuracy) != 6 || accuracy[5].Value != 1 || accuracy[5].N != 40 || accuracy[5].Split != "validation" || len(mean) != 6 {
+		t.Errorf("validation %+v", accuracy)
+	}
+	trained, percent := points["model trained-parameters"], points["model trained-percent"]
+	if len(trained) != 1 || trained[0].Value < 5000 || percent[0].Value != 100 || points["model total-ratio"][0].Value != 1 {
+		t.Errorf("sizes %+v %+v", trained, percent)
+	}
+	right := 0
+	for _, r := range rows[prediction.Row](ts, res.Node("generate").Manifest, "test-00000-of-00001.parquet") {
+		var i int
+		fmt.Sscanf(r.ID, "toy/next/test/%d", &i)
+		if r.Text == fmt.Sprint([]int32{int32(wordFirst + things + (i+4+1)%things)}) {
+			right++
+		}
+		if r.Rank != 0 || r.LogProb > 0 || r.Task != "next" || r.Split != "test" {
+			t.Errorf("row %+v", r)
+		}
+	}
+	if right != 40 {
+		t.Errorf("%d of 40 texts are right", right)
+	}
+	for _, n := range ts.mustRun(textGraph(textData{N: 40}, toyTune(120)), 1, "generate").Nodes {
+		if n.Name == "generate" && n.State != pipeline.Cached {
+			t.Errorf("%s: %s, want cached", n.Name, n.State)
+		}
+	}
+}
+
+// Two tasks alternate; nothing tells them apart, so half is what can be right.
+func TestMixture(t *testing.T) {
+	ts := newToyStore(t)
+	s := toyTune(150)
+	s.Batch.Micro = 4
+	res := ts.mustRun(textGraph(textData{N: 40}, s), 1, "both")
+	steps := map[string]int64{}
+	last := map[string]float64{}
+	for _, r := range rows[score.Row](ts, res.Node("both").Manifest, "curve.parquet") {
+		if r.Metric == "loss" {
+			steps[r.Task] += r.N
+			last[r.Task] = r.Value
+		}
+		if r.Metric == "trained-percent-per-task" && r.Value != 50 {
+			t.Errorf("%s is %g, want 50", r.Metric, r.Value)
+		}
+	}
+	if steps["next"]+steps["same"] != 150 || steps["next"] < 50 || steps["same"] < 50 {
+		t.Errorf("updates by task %v, want about half of 150 each", steps)
+	}
+	if last["next"] < 0.2 || last["same"] < 0.2 {
+		t.Errorf("losses %v of tasks that nothing tells apart", last)
+	}
+}
+
+// What comes out does not depend on threads, and with parts of a batch only in
+// the last digits.
+func TestTuneThreadsDecideNothing(t *testing.T) {
+	var want string
+	for _, threads := range []int{1, 2, 5} {
+		ts := newToyStore(t)
+		s := toyTune(12)
+		s.Method = methods.Config{Name: "lora", LoRA: &lora.Method{Rank: 2}, Norms: true}
+		res := ts.mustRun(textGraph(textData{N: 20}, s), threads, "generate")
+		got := res.Node("tune").Manifest.Digest + res.Node("generate").Manifest.Digest
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%d threads give another digest", threads)
+		}
+	}
+}
+
+// A killed run goes on with the same bits, with every update rule.
+func TestTuneResumes(t *testing.T) {
+	const steps = 12
+	for _, kind := range []string{optim.AdamWKind, optim.AdafactorKind, optim.SGDKind} {
+		ts := newToyStore(t)
+		limit := 100 // beyond the split's size: changes the key and nothing else
+		tune := func() *Tune {
+			s := toyTune(steps)
+			s.Optimizer = optim.Settings{Kind: kind}
+			if kind == optim.SGDKind {
+				s.Optimizer.Momentum = 0.9
+			}
+			s.Validate.Every, s.Validate.Limit = 5, limit
+			s.Batch.Micro = 7
+			return s
+		}
+		want := ts.mustRun(textGraph(textData{N: 20}, tune()), 1, "both").Node("both").Manifest.Digest
+		for kill := int64(1); kill < steps; kill += 2 {
+			for name, every := range map[string]time.Duration{"each step saved": time.Nanosecond, "cancelled": time.Hour} {
+				limit++
+				ctx, cancel := context.WithCancel(t.Context())
+				s := tune()
+				s.saveEvery = every
+				s.stepped = func(step int64) error {
+					if step == kill && name == "cancelled" {
+						cancel()
+					} else if step == kill {
+						return errKilled
+					}
+					return nil
+				}
+				_, err := ts.run(ctx, textGraph(textData{N: 20}, s), 1, "both")
+				cancel()
+				if err == nil {
+					t.Fatalf("%s, step %d: the run went on", name, kill)
+				}
+				first := int64(0)
+				s = tune()
+				s.stepped = func(step int64) error {
+					if first == 0 {
+						first = step
+					}
+					return nil
+				}
+				got := ts.mustRun(textGraph(textData{N: 20}, s), 2, "both").Node("both").Manifest.Digest
+				if got != want {
+					t.Fatalf("%s, %s: killed behind step %d, the output differs", kind, name, kill)
+				}
+				if resumed := map[string]int64{"each step saved": kill, "cancelled": kill + 1}[name]; first != resumed {
+					t.Errorf("%s, %s: killed behind step %d, went on with step %d, want %d", kind, name, kill, first, resumed)
+				}
+			}
+		}
+	}
+}
+
+func TestPatience(t *testing.T) {
+	ts := newToyStore(t)
+	s := toyTune(400)
+	s.Validate.Every, s.Validate.Patience = 10, 3
+	m := ts.mustRun(textGraph(textData{N: 40}, s), 1, "tune").Node("tune").Manifest
+	last, best := int64(0), int64(0)
+	for _, r := range rows[score.Row](ts, m, "curve.parquet") {
+		if r.Metric == "mean" {
+			last = *r.Step
+			if r.Value == 1 && best == 0 {
+				best = *r.Step
+			}
+		}
+	}
+	if last != best+30 || m.Notes["step"] != fmt.Sprint(best) || m.Notes["steps"] != fmt.Sprint(last) {
+		t.Errorf("best at %d, stopped at %d, notes %v; want 30 steps of patience", best, last, m.Notes)
+	}
+}
+
+// Training goes on from a checkpoint, and its trained tensors stand in for the
+// backbone's also where they are frozen now.
+func TestTuneInit(t *testing.T) {
+	ts := newToyStore(t)
+	g := textGraph(textData{N: 40}, toyTune(120))
+	more := toyTune(1)
+	more.Method = methods.Config{Name: "full", Full: &full.Method{Train: []string{"**layer_norm.weight"}}}
+	more.Schedule.Rate = 1e-9
+	more.Validate.Every = 1
+	g.Nodes = append(g.Nodes,
+		pipeline.Node{Name: "more", Stage: more, Inputs: map[string]string{"vocab": "words", "a": "next", "init": "tune"}},
+		pipeline.Node{Name: "again", Stage: NewGenerate(textTools), Inputs: map[string]string{"model": "more", "tokens": "next"}})
+	res := ts.mustRun(g, 1, "again")
+	for _, r := range rows[score.Row](ts, res.Node("more").Manifest, "curve.parquet") {
+		if r.Metric == "accuracy" && r.Value != 1 {
+			t.Errorf("accuracy %g of the weights it started from", r.Value)
+		}
+	}
+	if rows[prediction.Row](ts, res.Node("again").Manifest, "test-00000-of-00001.parquet")[3].Text == "[]" {
+		t.Error("no text")
+	}
+}
+
+func TestTuneErrors(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		data   textData
+		change func(s *Tune)
+		want   string
+	}{
+		{"no rows to validate on", textData{N: 20, NoVal: true}, func(*Tune) {}, "task next: split validation has no rows"},
+		{"several tasks in one input", textData{N: 20, Mixed: true}, func(*Tune) {}, "input a: rows of several tasks"},
+		{"too few rows", textData{N: 5}, func(*Tune) {}, "next: 5 examples"},
+		{"vocabulary", textData{N: 20}, func(s *Tune) { s.Model.Random.Vocab = 5 }, "the vocabulary has 13 ids, the model's token table 5 rows"},
+		{"no method", textData{N: 20}, func(s *Tune) { s.Method.Name = "frozen" }, "trains nothing"},
+		{"no backbone", textData{N: 20}, func(s *Tune) { s.Model.Random = nil }, "backbone is missing"},
+		{"loss", textData{N: 20}, func(s *Tune) {
+			s.Optimizer = optim.Settings{Kind: optim.SGDKind}
+			s.Schedule.Rate = 1e30
+		}, "the loss is not a number: NaN; the batch is of task next: toy/next/train/"},
+	} {
+		ts := newToyStore(t)
+		s := toyTune(30)
+		c.change(s)
+		_, err := ts.run(t.Context(), textGraph(c.data, s), 1, "tune")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+	s := NewTune(textTools)
+	s.Method.Name, s.Batch.Micro, s.Smoothing, s.Schedule.Kind, s.Validate.Patience, s.Optimizer.Kind = "lara", 99, 2, "curve", -1, "adamant"
+	err := s.Check()
+	for _, want := range []string{"method.name", "batch.micro", "smoothing", "schedule.kind", "patience -1", "optimizer.kind"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("faults %v, want one of %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"espalier/features/vectors"
+	"espalier/tokenize/tokens"
+	"espalier/trainer/ckpt"
+	"espalier/trainer/decode"
+)
+
+// A textValidation is what is generated and scored.
+type textValidation struct {
+	generator *Generator
+	measure   Metrics
+	tasks     []validationTask
+}
+
+type validationTask struct {
+	sources    []source
+	references [][]string
+}
+
+// openValidation reads the validation splits of all tasks.
+func (r *tuning) openValidation() (*textValidation, error) {
+	s := r.stage.Validate
+	v := &textValidation{measure: r.stage.tools.Metrics[s.Metric]}
+	open := r.stage.tools.Texts[s.Text]
+	if v.measure == nil || open == nil {
+		return nil, fmt.Errorf("validate: no metric %q or no detokenizer %q", s.Metric, s.Text)
+	}
+	in, err := input(r.t, "vocab")
+	if err != nil {
+		return nil, err
+	}
+	text, err := open(listed{in, ""}, r.info.Vocab)
+	if err != nil {
+		return nil, fmt.Errorf("input vocab: %w", err)
+	}
+	longest := r.info.MaxTarget
+	for _, task := range r.tasks {
+		x, n, err := readValidation(task, s.Split, s.Limit, text, r.index)
+		if err != nil {
+			return nil, err
+		}
+		longest = max(longest, n)
+		v.tasks = append(v.tasks, x)
+	}
+	g := decode.Generation{MaxNew: s.MaxNew}
+	if g.MaxNew == 0 {
+		g.MaxNew = longest
+	}
+	v.generator, err = NewGenerator(r.model, g, text, r.index)
+	return v, err
+}
+
+// readValidation reads a task's validation split: an example a source, the
+// texts of its targets as references.
+func readValidation(task textTask, split string, limit int, text Detokenizer, x *vectors.Index) (v validationTask, longest int, err error) {
+	var files closer
+	defer func() { err = errors.Join(err, files.Close()) }()
+	_, entries, err := splitShards(task.in, split)
+	if err != nil {
+		return v, 0, fmt.Errorf("task %s: %w", task.name, err)
+	}
+	shards, err := openShards[tokens.Row](task.in, entries, &files)
+	if err != nil {
+		return v, 0, err
+	}
+	last := ""
+	for _, s := range shards {
+		for row, err := range s.All() {
+			if err != nil {
+				return v, 0, fmt.Errorf("input %s: %w", task.in.Name, err)
+			}
+			n := len(v.sources)
+			if limit > 0 && n == limit && row.ID != last {
+				break
+			}
+			if len(row.Input) == 0 || len(row.Target) == 0 {
+				continue
+			}
+			longest = max(longest, len(row.Target))
+			if n > 0 && row.ID == last {
+				v.references[n-1] = append(v.references[n-1], text(row.Target))
+				continue
+			}
+			if x != nil {
+				if _, _, ok := x.Find(row.Image); !ok {
+					continue
+				}
+			}
+			last = row.ID
+			v.sources = append(v.sources, source{id: row.ID, image: row.Image, input: row.Input})
+			v.references = append(v.references, []string{text(row.Target)})
+		}
+	}
+	if len(v.sources) == 0 {
+		return v, 0, fmt.Errorf("task %s: split %s has no rows to validate on", task.name, split)
+	}
+	return v, longest, nil
+}
+
+// due reports whether the present weights are to be validated.
+func (r *tuning) due() bool {
+	return r.val != nil && r.st.Step > r.st.Validated && (r.st.Step%r.stage.Validate.Every == 0 || r.st.Step == r.stage.Steps)
+}
+
+// validate scores the present weights and keeps them if they are the best.
+func (r *tuning) validate(ctx context.Context) error {
+	sum, count, examples := 0.0, 0, int64(0)
+	for i := range r.val.tasks {
+		x, name := &r.val.tasks[i], r.info.Tasks[i]
+		r.t.Meter.Note("validating " + name)
+		texts := make([]string, len(x.sources))
+		err := r.val.generator.Run(ctx, i, x.sources, func(i int, g []Generated) error {
+			texts[i] = g[0].Text
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("validate at step %d: task %s: %w", r.st.Step, name, err)
+		}
+		values, err := r.val.measure(name, texts, x.references)
+		if err != nil {
+			return fmt.Errorf("validate at step %d: task %s: %w", r.st.Step, name, err)
+		}
+		for _, m := range values {
+			r.st.Curve = append(r.st.Curve, textPoint{Step: r.st.Step, Task: name, Phase: phaseValidation, Metric: m.Name, Value: m.Value, N: int64(len(texts))})
+			sum += m.Value
+			count++
+		}
+		examples += int64(len(texts))
+	}
+	p := textPoint{Step: r.st.Step, Phase: phaseValidation, Metric: meanMetric, Value: sum / float64(max(count, 1)), N: examples}
+	r.st.Curve = append(r.st.Curve, p)
+	r.st.Validated = r.st.Step
+	r.st.Stale++
+	r.t.Log.Info("validated", "step", p.Step, "mean", p.Value)
+	if r.st.Best == nil || p.Value > r.st.Best.Value {
+		r.st.Best, r.st.Stale = &p, 0
+		r.best = r.best[:0]
+		for _, param := range r.trainedParams() {
+			x := make([]float32, param.Len())
+			r.dev.Read(x, param.Value)
+			r.best = append(r.best, ckpt.Slice(param.Path, x, param.Shape...))
+		}
+	}
+	return r.dev.Err()
+}
