@@ -41,6 +41,7 @@ var groups = []group{
 	{"gemm", gemmGroup},
 	{"metrics", metricsGroup},
 	{"tokenizers", tokenizersGroup},
+	{"ingest", ingestGroup},
 }
 
 const usage = `usage: benchpeers [-only LIST] [-json] [-seconds N] [-threads LIST] [-data DIR] [-binary FILE]
