@@ -1,0 +1,297 @@
+package hyper
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"espalier/trainer/ckpt"
+	"espalier/trainer/cpu"
+	"espalier/trainer/grad"
+	"espalier/trainer/model/t5"
+	"espalier/trainer/nn"
+	"espalier/trainer/peft"
+	"espalier/trainer/peft/pefttest"
+)
+
+// A probe is HyperPELT that lets a test see what it builds and the last pass.
+type probe struct {
+	s    Settings
+	b    *Builder
+	pass *peft.Pass
+}
+
+func (m *probe) Edit(e *peft.Editor) (err error) {
+	if m.b, err = New(e, &m.s); err != nil {
+		return err
+	}
+	m.b.Task()
+	e.Begin(func(p *peft.Pass) { m.pass = p })
+	return nil
+}
+
+func small() Settings {
+	return Settings{Rows: 9, Hidden: 10, Width: 6, Reduction: 6, Prefixes: true, Adapters: true}
+}
+
+func read(t *grad.Tape, v grad.Var) []float32 {
+	x := make([]float32, t.Value(v).Len())
+	t.Read(x, v)
+	return x
+}
+
+// What the hypernetworks make is what the reference makes, site by site.
+func TestGenerated(t *testing.T) {
+	for _, file := range []string{"hyperprefix", "hyperpelt"} {
+		m := &probe{s: small()}
+		m.s.Adapters = file == "hyperpelt"
+		seen := func(t *testing.T, w ckpt.Weights, _ *t5.Model, tape *grad.Tape) {
+			g := m.b.branches[0].groups[0]
+			made, e := g.made(m.pass), g.embed(m.pass)
+			var lambda []float32
+			if g.lambda != nil {
+				lambda = pefttest.Value(tape.Device(), g.lambda)
+			}
+			for i, sub := range g.subs {
+				kind := map[peft.Kind]string{peft.SelfAttention: "self", peft.CrossAttention: "cross", peft.FeedForward: "ffn"}[sub.Kind]
+				name := fmt.Sprintf("generated/t/%s.%d.%s/", sub.Stack.String()[:3], sub.Layer, kind)
+				near := func(what string, v grad.Var, scale float32) {
+					want := pefttest.Floats(t, w, name+what)
+					for j := range want {
+						want[j] *= scale
+					}
+					pefttest.Near(t, name+what, read(tape, v), want, 2e-6*(1+pefttest.Largest(want)))
+				}
+				if sub.Kind != peft.FeedForward {
+					near("embedding", e.cut(tape, e.value, i, g.b.s.Rows, g.b.s.Width), 1)
+					near("prefix_k", made[2*i], 1)
+					near("prefix_v", made[2*i+1], 1)
+				} else if m.s.Adapters {
+					a := g.adapter(made, i-g.attentions)
+					near("pooled", e.cut(tape, g.pool(m.pass, e.value), i, g.b.s.Width), 1)
+					near("down", a.Down, 1)
+					near("up", a.Up, lambda[i-g.attentions])
+				}
+			}
+		}
+		pefttest.Paper{File: file, Rename: pefttest.HyperPath, Seen: seen}.Run(t, m)
+	}
+}
+
+// toy is a random model of three layers, two of them of the encoder.
+func toy(t *testing.T, methods ...peft.Method) (*cpu.Device, *t5.Model) {
+	t.Helper()
+	dev := cpu.New(1)
+	none := 0.0
+	b, err := t5.Random(dev, t5.Config{Vocab: 19, Width: 8, HeadWidth: 3, Hidden: 12, Layers: 2, DecoderLayers: 1, Heads: 2, Drop: &none}, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := t5.New(b, t5.Options{Methods: methods, Given: peft.Given{Tasks: []string{"a", "b", "c"}}, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.Free()
+		if err := dev.Err(); err != nil {
+			t.Error(err)
+		}
+		dev.Close()
+	})
+	return dev, m
+}
+
+var toyBatch = &t5.Batch{
+	Source: [][]int32{{4, 5, 6, 7, 1}, {8, 9, 1}},
+	Target: [][]int32{{10, 11, 1}, {12, 1}},
+	Task:   1,
+}
+
+// loss computes a batch and, if asked, its gradients.
+func loss(t *testing.T, m *t5.Model, tape *grad.Tape, b *t5.Batch, back bool) float64 {
+	t.Helper()
+	tape.Begin(grad.Step{Grad: back})
+	if back {
+		m.Params().Train()
+	}
+	l, _, err := m.Loss(tape, b, t5.LossOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := read(tape, l)
+	if back {
+		tape.Backward(l)
+	}
+	return float64(x[0])
+}
+
+// Hyper-embeddings of the factored projector are those of the plain one, which
+// is [z; l; b] through two maps.
+func TestFactored(t *testing.T) {
+	for _, s := range []Settings{{}, {LayerTable: "each"}, {Networks: "stack"}, {Tables: "stack"}, {Tables: "all", Networks: "stack", LayerTable: "each"}} {
+		s.Rows, s.Hidden, s.Width, s.Bottleneck, s.Prefixes, s.Adapters = 3, 5, 4, 2, true, true
+		m := &probe{s: s}
+		dev, model := toy(t, m)
+		tape := grad.New(dev)
+		loss(t, model, tape, toyBatch, false)
+		value := func(p *nn.Param) []float32 { return pefttest.Value(dev, p) }
+		for _, g := range m.b.branches[0].groups {
+			got := read(tape, g.embed(m.pass).value)
+			tasks := value(m.b.tasks[g.subs[0].Stack])
+			in, c1, out, c2 := value(g.net.in.weight), value(g.net.in.bias), value(g.net.out.weight), value(g.net.out.bias)
+			const rows, d, hidden, width = 3, 8, 5, 4
+			var want []float32
+			for i := range g.subs {
+				for r := range rows {
+					at := func(table []float32, k int) []float32 { return table[(k*rows+r)*d:][:d] }
+					x := slices.Concat(at(tasks, 1), at(value(g.tables.layer), int(g.layer[i])), at(value(g.tables.block), int(g.block[i])))
+					var h [hidden]float64
+					for j := range h {
+						h[j] = float64(c1[j])
+						for k := range x {
+							h[j] += float64(in[j*3*d+k]) * float64(x[k])
+						}
+						h[j] = max(h[j], 0)
+					}
+					for j := range width {
+						y := float64(c2[j])
+						for k := range h {
+							y += float64(out[j*hidden+k]) * h[k]
+						}
+						want = append(want, float32(y))
+					}
+				}
+			}
+			pefttest.Near(t, fmt.Sprintf("%+v", m.s), got, want, 1e-5)
+		}
+	}
+}
+
+// Each switch has the parameters it should, all of which get a gradient, and
+// gradients are those of finite differences.
+func TestSwitches(t *testing.T) {
+	off, fixed := false, 0.5
+	// Rows of width 8: 3 tasks, 2 layers, 5 blocks; the projector; heads of the
+	// keys and values (width 6), then of an adapter of width 2; 3 lambdas; the gains
+	// of 9 norms.
+	const row, projector, head = 3 * 8, 24*5 + 5 + 5*4 + 4, 5
+	const prefix, adapter = 2 * 6 * head, (16 + 16 + 2 + 8) * head
+	const base = 10*row + projector + prefix + adapter
+	for _, c := range []struct {
+		name string
+		s    Settings
+		want int // without gains
+	}{
+		{"canonical", Settings{}, base + 3},
+		{"D1", Settings{LayerTable: "each"}, base + row + 3},
+		{"D2", Settings{Networks: "stack"}, base + projector + prefix + adapter + 3},
+		{"tables", Settings{Tables: "stack"}, base + 7*row + 3},
+		{"all tables", Settings{Tables: "all"}, base + 10*row + 3},
+		{"D3", Settings{PrefixHeads: "one"}, base - 6*head + 3},
+		{"D4", Settings{AdapterBias: &off}, base - 10*head + 3},
+		{"D5 max", Settings{Pool: "max"}, base + 3},
+		{"D5 rows", Settings{Pool: "rows"}, base - 16*head + 3},
+		{"D6", Settings{AdapterInput: "stream"}, base + 3},
+		{"D7 trained", Settings{AdapterNorm: "trained"}, base + 3*16 + 3},
+		{"D7 generated", Settings{AdapterNorm: "generated"}, base + 16*head + 3},
+		{"D8 stack", Settings{Lambda: "stack"}, base + 2},
+		{"D8 one", Settings{Lambda: "one"}, base + 1},
+		{"D8 fixed", Settings{Lambda: "fixed", LambdaInit: &fixed}, base},
+		{"D9", Settings{Act: "gelu"}, base + 3},
+		{"D10", Settings{PrefixPlace: "inside"}, base + 3},
+		{"D12 frozen", Settings{Norms: "frozen"}, base + 3 - 72},
+		{"D12 generated", Settings{Norms: "generated"}, base + 8*head + 3 - 56},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.s
+			s.Rows, s.Hidden, s.Width, s.Bottleneck, s.Prefixes, s.Adapters, s.HeadStd = 3, 5, 4, 2, true, true, 0.5
+			m := &probe{s: s}
+			dev, model := toy(t, m)
+			if got := model.Params().CountTrained() - 72; got != c.want {
+				t.Errorf("%d trained values without gains, want %d", got, c.want)
+			}
+			tape := grad.New(dev)
+			loss(t, model, tape, toyBatch, true)
+			for _, p := range model.Params().All() {
+				if p.Frozen {
+					continue
+				}
+				x, g := pefttest.Value(dev, p), make([]float32, p.Len())
+				dev.Read(g, p.Grad)
+				at, size := 0, float32(0)
+				for i, v := range g {
+					if v = max(v, -v); v > size {
+						at, size = i, v
+					}
+				}
+				if size == 0 {
+					t.Errorf("%s gets no gradient", p.Path)
+					continue
+				}
+				const h = 5e-4
+				var side [2]float64
+				for k, d := range []float32{-h, h} {
+					y := slices.Clone(x)
+					y[at] += d
+					if err := model.Params().Set(p.Path, y); err != nil {
+						t.Fatal(err)
+					}
+					side[k] = loss(t, model, tape, toyBatch, false)
+				}
+				if err := model.Params().Set(p.Path, x); err != nil {
+					t.Fatal(err)
+				}
+				if d := (side[1] - side[0]) / (2 * h); math.Abs(d-float64(g[at])) > 2e-3+0.03*math.Abs(d) {
+					t.Errorf("gradient of %s at %d is %g, differences give %g", p.Path, at, g[at], d)
+				}
+			}
+		})
+	}
+}
+
+// With lambda at zero an adapter changes nothing, and without prefixes the model
+// is the plain one.
+func TestNoAdapter(t *testing.T) {
+	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, Adapters: true, HeadStd: 0.5}}
+	dev, model := toy(t, m)
+	_, plain := toy(t)
+	tape := grad.New(dev)
+	want := loss(t, plain, grad.New(plain.Params().Device()), toyBatch, false)
+	if got := loss(t, model, tape, toyBatch, false); math.Abs(got-want) < 1e-3 {
+		t.Errorf("adapters do not change the loss, %g", got)
+	}
+	if err := model.Params().Set("hyper.task.lambda", make([]float32, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if got := loss(t, model, tape, toyBatch, false); math.Abs(got-want) > 1e-6 {
+		t.Errorf("loss %g with lambda 0, want that of the plain model, %g", got, want)
+	}
+}
+
+// The order of an embedding's rows does not matter if all embeddings change it
+// alike.
+func TestRowOrder(t *testing.T) {
+	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, Prefixes: true, Adapters: true, HeadStd: 0.5}}
+	dev, model := toy(t, m)
+	tape := grad.New(dev)
+	want := loss(t, model, tape, toyBatch, false)
+	for _, path := range []string{"hyper.tasks", "hyper.layers", "hyper.blocks"} {
+		x := pefttest.Value(dev, model.Params().Get(path))
+		y := slices.Clone(x)
+		for i := range len(x) / 24 {
+			for r := range 3 {
+				copy(y[i*24+(r+1)%3*8:][:8], x[i*24+r*8:][:8])
+			}
+		}
+		if err := model.Params().Set(path, y); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := loss(t, model, tape, toyBatch, false); math.Abs(got-want) > 1e-6 {
+		t.Errorf("loss %g with rows in another order, want %g", got, want)
+	}
+}

@@ -1,0 +1,45 @@
+package hyperpelt
+
+import (
+	"testing"
+
+	"espalier/trainer/model/t5"
+	"espalier/trainer/peft"
+	"espalier/trainer/peft/hyper"
+	"espalier/trainer/peft/pefttest"
+)
+
+func small() hyper.Settings {
+	return hyper.Settings{Rows: 9, Hidden: 10, Width: 6, Reduction: 6}
+}
+
+func TestPaper(t *testing.T) {
+	pefttest.Paper{File: "hyperprefix", Rename: pefttest.HyperPath}.Run(t, &Prefix{small()})
+	pefttest.Paper{File: "hyperpelt", Rename: pefttest.HyperPath}.Run(t, &Method{small()})
+}
+
+// The published sizes at T5-base's: see spec/hyperpelt.md 8.4, 8.5 and 18.7.
+func TestCounts(t *testing.T) {
+	const norms = 47616
+	glue := peft.Given{Tasks: make([]string, 8)}
+	for _, c := range []struct {
+		name   string
+		method peft.Method
+		want   int // without norms
+	}{
+		{"HyperPrefix", &Prefix{}, 1343936},
+		{"HyperPrefix, all per stack", &Prefix{hyper.Settings{Networks: "stack", Tables: "all"}}, 2687872},
+		{"HyperPrefix, tasks shared", &Prefix{hyper.Settings{Networks: "stack", Tables: "stack"}}, 2386816},
+		{"HyperPELT", &Method{}, 3791600},
+		{"HyperPELT, 24 layer rows", &Method{hyper.Settings{LayerTable: "each"}}, 4243160 + 24},
+		{"HyperPELT, one head's worth of rows", &Method{hyper.Settings{Pool: "rows", AdapterBias: new(bool), Lambda: "fixed"}}, 1343936 + 2*49920},
+	} {
+		trained, base, err := t5.Count(pefttest.BaseConfig(), t5.Options{Methods: []peft.Method{c.method}, Given: glue})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trained-norms != c.want || base != 222903552 {
+			t.Errorf("%s: %d of %d, want %d", c.name, trained-norms, base, c.want)
+		}
+	}
+}
