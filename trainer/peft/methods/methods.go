@@ -27,8 +27,9 @@ type Config struct {
 // An About describes a method.
 type About struct {
 	Name   string `json:"name"`
-	Doc    string `json:"doc"`    // one line
-	Source string `json:"source"` // of the method
+	Doc    string `json:"doc"`              // one line
+	Source string `json:"source"`           // of the method
+	Images bool   `json:"images,omitempty"` // the method needs the features of images
 }
 
 // A method is an entry of the list: settings returns the place of its settings
@@ -42,17 +43,17 @@ type method struct {
 // list has all methods, in the order in which they are shown.
 var list = []method{
 	{
-		About{"full", "all parameters of the model, or those of some paths", "-"},
+		About{Name: "full", Doc: "all parameters of the model, or those of some paths", Source: "-"},
 		func(c *Config) any { return &c.Full },
 		func(c *Config) peft.Method { return c.Full },
 	},
 	{
-		About{"frozen", "nothing: the model as it is", "-"},
+		About{Name: "frozen", Doc: "nothing: the model as it is", Source: "-"},
 		nil,
 		func(*Config) peft.Method { return frozen{} },
 	},
 	{
-		About{"lora", "low-rank changes of linear maps", "Hu et al. 2021"},
+		About{Name: "lora", Doc: "low-rank changes of linear maps", Source: "Hu et al. 2021"},
 		func(c *Config) any { return &c.LoRA },
 		func(c *Config) peft.Method { return c.LoRA },
 	},
