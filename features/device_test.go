@@ -54,10 +54,10 @@ func (r *remote) Keep(dt tensor.DType, shape ...int) tensor.Tensor {
 	return out(r.Device.Keep(dt, shape...))
 }
 
-func (r *remote) Free(t tensor.Tensor)               { r.Device.Free(in(t)) }
-func (r *remote) Write(t tensor.Tensor, x []float32) { r.Device.Write(in(t), x) }
-func (r *remote) Read(x []float32, t tensor.Tensor)  { r.Device.Read(x, in(t)) }
-func (r *remote) Copy(y, x tensor.Tensor)            { r.Device.Copy(in(y), in(x)) }
+func (r *remote) Free(t tensor.Tensor)                   { r.Device.Free(in(t)) }
+func (r *remote) Write(t tensor.Tensor, x []float32)     { r.Device.Write(in(t), x) }
+func (r *remote) Read(x []float32, t tensor.Tensor)      { r.Device.Read(x, in(t)) }
+func (r *remote) Copy(y, x tensor.Tensor)                { r.Device.Copy(in(y), in(x)) }
 func (r *remote) Paste(y, x tensor.Tensor, axis, at int) { r.Device.Paste(in(y), in(x), axis, at) }
 
 func (r *remote) Cut(y, x tensor.Tensor, axis, at int) { r.Device.Cut(in(y), in(x), axis, at) }

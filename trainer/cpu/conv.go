@@ -9,7 +9,8 @@ import (
 
 // A convJob is a convolution as a product: a row for each output pixel, k over
 // the filter's rows, columns and channels. Rows are gathered tile by tile; a
-// 1x1 filter of stride 1 is a product as it is.
+// 1x1 filter of stride 1 is a product as it is, and a winogradJob takes most of
+// those of 3 by 3.
 type convJob struct {
 	d                    *Device
 	x, y                 []float32
@@ -20,6 +21,7 @@ type convJob struct {
 	oh, ow, outs, pixels int
 	rows                 int // pixels of a tile
 	e                    epilogue
+	own                  bool // the residual is the output
 }
 
 // Conv is a convolution of NHWC images.
@@ -40,8 +42,21 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	if j.pixels == 0 || j.outs == 0 {
 		return
 	}
+	j.own = j.e.residual != nil && overlap(j.e.residual, j.y)
 	k := j.kh * j.kw * j.in
-	if pk, ok := w.Store.(*packed); ok {
+	pk, frozen := w.Store.(*packed)
+	if quick(w, j.stride) {
+		var places []float32
+		if frozen {
+			places = pk.places
+		} else {
+			places = d.panelScratch.take(placesLen(j.in, j.outs))
+			d.places(places, Floats(w), j.in, j.outs)
+		}
+		d.winograd(j, x.Shape[0], places)
+		return
+	}
+	if frozen {
 		j.panels, j.half = pk.words, pk.half
 	} else {
 		j.panels = d.panelScratch.take(gemm.PackedLen(k, j.outs))
@@ -69,12 +84,11 @@ func (j *convJob) Tile(thread, t int) {
 	lo, hi := t*j.rows, min((t+1)*j.rows, j.pixels)
 	k := j.kh * j.kw * j.in
 	m := hi - lo
-	own := j.e.residual != nil && overlap(j.e.residual, j.y)
 	p := gemm.Product{M: m, N: j.outs, K: k, RowA: k, StepA: 1, B: j.panels, Packed: true, Half: j.half, LDC: j.outs}
 	need := p.ScratchLen(m, j.outs)
 	buf := j.d.local[thread].take(need + m*(k+j.outs))
 	a, c := buf[need:][:m*k], j.y[lo*j.outs:hi*j.outs]
-	if own {
+	if j.own {
 		c = buf[need+m*k:]
 	}
 	for r := range m {
@@ -85,7 +99,7 @@ func (j *convJob) Tile(thread, t int) {
 	for r := range m {
 		row, at := c[r*j.outs:][:j.outs], (lo+r)*j.outs
 		j.e.apply(row, at, 0)
-		if own {
+		if j.own {
 			copy(j.y[at:], row)
 		}
 	}
@@ -107,16 +121,6 @@ func (j *convJob) gather(row []float32, t int) {
 		copy(part[lo*j.in:hi*j.in], j.x[((b*j.ih+y)*j.iw+left+lo)*j.in:])
 		clear(part[hi*j.in:])
 	}
-}
-
-// PackConv lays frozen filters out once and for all.
-func (d *Device) PackConv(w tensor.Tensor) tensor.Tensor {
-	if len(w.Shape) != 4 {
-		panic("cpu: filters have four axes")
-	}
-	flat := d.Pack(w.View(w.Shape[0]*w.Shape[1]*w.Shape[2], w.Shape[3]), false)
-	flat.Shape = append([]int(nil), w.Shape...)
-	return flat
 }
 
 // AvgPool averages squares of size by size.

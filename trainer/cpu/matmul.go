@@ -12,9 +12,13 @@ import (
 // bfloat16.
 type packed struct {
 	slab
-	trans bool
-	half  []uint16
+	trans  bool
+	half   []uint16
+	places []float32 // of filters: transformed for winogradJob
 }
+
+// Bytes returns the length in bytes.
+func (p *packed) Bytes() int { return p.slab.Bytes() + 4*len(p.places) }
 
 // A product is a batch of matrix products over slices.
 type product struct {

@@ -8,9 +8,10 @@
 // [NewRandom] makes weights of a ModifiedResNet from a seed.
 //
 // Shapes: n images, h by w cells, c channels, t tokens. Images are [n, size,
-// size, 3] float32, channels last, normalised as raster.Normalise does. Results
-// lie in the device's arena: read them before its Reset. A tower is used from
-// one goroutine at a time, as its device is.
+// size, 3] float32, channels last, normalised as raster.Normalise does. A tower
+// keeps memory for its layers and results: results are valid until its next
+// Forward or its Close. It is used from one goroutine at a time, as its device
+// is.
 //
 // Source: openai/CLIP (model.py), Radford et al. 2021 (arXiv 2103.00020).
 package clip
@@ -126,6 +127,7 @@ func sideOf(n int) int {
 // error sticks.
 type loader struct {
 	dev    op.Device
+	work   *workspace
 	w      ckpt.Weights
 	hf     bool
 	frozen tensor.DType // of matrices and filters
@@ -134,7 +136,7 @@ type loader struct {
 }
 
 func newLoader(dev op.Device, w ckpt.Weights) *loader {
-	l := &loader{dev: dev, w: w, frozen: tensor.Float32}
+	l := &loader{dev: dev, work: newWorkspace(dev), w: w, frozen: tensor.Float32}
 	_, l.hf = w.Info("vision_model.embeddings.class_embedding")
 	if _, ok := w.Info("text_model.final_layer_norm.weight"); ok {
 		l.hf = true
@@ -253,10 +255,16 @@ func (l *loader) vector(name string, shape ...int) tensor.Tensor {
 }
 
 // matrix packs x [k, n] for the right side of a product.
-func (l *loader) matrix(x []float32, k, n int) tensor.Tensor {
-	t := l.dev.Keep(l.frozen, k, n)
+func (l *loader) matrix(x []float32, k, n int) tensor.Tensor { return l.pack(x, false, k, n) }
+
+// rows packs x [n, k], a linear layer's weights as they are stored, for the
+// right side of a product that transposes it.
+func (l *loader) rows(x []float32, n, k int) tensor.Tensor { return l.pack(x, true, n, k) }
+
+func (l *loader) pack(x []float32, trans bool, shape ...int) tensor.Tensor {
+	t := l.dev.Keep(l.frozen, shape...)
 	l.dev.Write(t, x)
-	p := l.dev.Pack(t, false)
+	p := l.dev.Pack(t, trans)
 	l.dev.Free(t)
 	l.kept = append(l.kept, p)
 	return p
@@ -272,7 +280,7 @@ func (l *loader) filters(x []float32, kh, kw, in, out int) tensor.Tensor {
 	return p
 }
 
-// linear is y = x W' + b.
+// linear is y = x W' + b, w [out, in].
 type linear struct {
 	w, b tensor.Tensor
 	out  int
@@ -280,8 +288,7 @@ type linear struct {
 
 // linear reads weight [out, in] and bias [out].
 func (l *loader) linear(name string, out, in int) linear {
-	w := transpose(l.floats(name+".weight", out, in), out, in)
-	return linear{l.matrix(w, in, out), l.vector(name+".bias", out), out}
+	return linear{l.rows(l.floats(name+".weight", out, in), out, in), l.vector(name+".bias", out), out}
 }
 
 // apply computes act(x W' + b) + residual for x [..., in].
@@ -292,12 +299,13 @@ func (m linear) apply(dev op.Device, x tensor.Tensor, act op.Act, residual tenso
 	if !residual.IsZero() {
 		e.Residual = residual.View(rows, m.out)
 	}
-	dev.Gemm(y.View(rows, m.out), x.View(rows, x.Dim(-1)), m.w, op.Gemm{Epilogue: e})
+	dev.Gemm(y.View(rows, m.out), x.View(rows, x.Dim(-1)), m.w, op.Gemm{TransB: true, Epilogue: e})
 	return y
 }
 
-// free gives back all that the loader kept.
+// free gives back all that the loader and its tower kept.
 func (l *loader) free() {
+	l.work.close()
 	for _, t := range l.kept {
 		l.dev.Free(t)
 	}

@@ -30,7 +30,7 @@ type bottleneck struct {
 
 // resNet is CLIP's ModifiedResNet.
 type resNet struct {
-	dev    op.Device
+	dev    *workspace
 	load   *loader
 	stem   [3]conv
 	layers [4][]bottleneck
@@ -43,7 +43,7 @@ type resNet struct {
 }
 
 func newResNet(l *loader, o Options) (*resNet, error) {
-	r := &resNet{dev: l.dev, load: l, trace: func(string, tensor.Tensor) {}}
+	r := &resNet{dev: l.work, load: l, trace: func(string, tensor.Tensor) {}}
 	s1, s3 := l.shape("visual.conv1.weight"), l.shape("visual.conv3.weight")
 	if len(s1) != 4 || len(s3) != 4 {
 		return nil, fmt.Errorf("%w: visual.conv1.weight of shape %v, visual.conv3.weight of shape %v", ErrWeights, s1, s3)
@@ -114,11 +114,17 @@ func (l *loader) conv(name, bn string, out, in, k, stride int) conv {
 	w := l.floats(name+".weight", out, in, k, k)
 	gain, shift := l.floats(bn+".weight", out), l.floats(bn+".bias", out)
 	mean, variance := l.floats(bn+".running_mean", out), l.floats(bn+".running_var", out)
-	folded := make([]float32, len(w)) // [k, k, in, out]
+	folded := make([]float32, len(w)) // [k, k, in, out], or [out, in]
 	bias := make([]float32, out)
 	for o := range out {
 		s := float64(gain[o]) / math.Sqrt(float64(variance[o])+bnEps)
 		bias[o] = float32(float64(shift[o]) - float64(float64(mean[o])*s))
+		if k == 1 {
+			for i := range in {
+				folded[o*in+i] = float32(float64(w[o*in+i]) * s)
+			}
+			continue
+		}
 		for i := range in {
 			for p := range k * k {
 				folded[(p*in+i)*out+o] = float32(float64(w[(o*in+i)*k*k+p]) * s)
@@ -127,7 +133,7 @@ func (l *loader) conv(name, bn string, out, in, k, stride int) conv {
 	}
 	c := conv{b: l.keep(bias, out), out: out, stride: stride, pad: k / 2, pointwise: k == 1}
 	if c.pointwise {
-		c.w = l.matrix(folded, in, out)
+		c.w = l.rows(folded, out, in)
 		return c
 	}
 	c.w = l.filters(folded, k, k, in, out)
@@ -150,38 +156,51 @@ func (c conv) applyLast(dev op.Device, x, residual tensor.Tensor) tensor.Tensor 
 	y := dev.Alloc(tensor.Float32, x.Shape[0], x.Shape[1], x.Shape[2], c.out)
 	rows := y.Rows()
 	e := op.Epilogue{Bias: c.b, Act: op.ReLU, Residual: residual.View(rows, c.out), ActLast: true}
-	dev.Gemm(y.View(rows, c.out), x.View(rows, x.Dim(-1)), c.w, op.Gemm{Epilogue: e})
+	dev.Gemm(y.View(rows, c.out), x.View(rows, x.Dim(-1)), c.w, op.Gemm{TransB: true, Epilogue: e})
 	return y
 }
 
 func pooled(dev op.Device, x tensor.Tensor, by int) tensor.Tensor {
-	if by == 1 {
-		return x
-	}
 	y := dev.Alloc(tensor.Float32, x.Shape[0], x.Shape[1]/by, x.Shape[2]/by, x.Shape[3])
 	dev.AvgPool(y, x, by)
 	return y
 }
 
-// apply computes a block: ReLU after the sum.
-func (b *bottleneck) apply(dev op.Device, x tensor.Tensor) tensor.Tensor {
+// apply computes a block, ReLU after the sum, and gives x back.
+func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
 	y := b.conv1.apply(dev, x, op.ReLU, tensor.Tensor{})
-	y = b.conv2.apply(dev, y, op.ReLU, tensor.Tensor{})
-	y = pooled(dev, y, b.stride)
+	z := b.conv2.apply(dev, y, op.ReLU, tensor.Tensor{})
+	dev.done(y)
+	if b.stride > 1 {
+		y = pooled(dev, z, b.stride)
+		dev.done(z)
+		z = y
+	}
 	short := x
 	if b.down != nil {
-		short = b.down.apply(dev, pooled(dev, x, b.stride), op.None, tensor.Tensor{})
+		if b.stride > 1 {
+			y = pooled(dev, x, b.stride)
+			dev.done(x)
+			x = y
+		}
+		short = b.down.apply(dev, x, op.None, tensor.Tensor{})
 	}
-	return b.conv3.applyLast(dev, y, short)
+	y = b.conv3.applyLast(dev, z, short)
+	dev.done(x, z, short)
+	return y
 }
 
 // trunk computes the grid [n, h, w, c].
 func (r *resNet) trunk(x tensor.Tensor) tensor.Tensor {
 	for i := range r.stem {
-		x = r.stem[i].apply(r.dev, x, op.ReLU, tensor.Tensor{})
+		y := r.stem[i].apply(r.dev, x, op.ReLU, tensor.Tensor{})
+		r.dev.done(x)
+		x = y
 		r.trace(fmt.Sprintf("stem%d", i+1), x)
 	}
-	x = pooled(r.dev, x, 2)
+	y := pooled(r.dev, x, 2)
+	r.dev.done(x)
+	x = y
 	r.trace("stem_pool", x)
 	for s := range r.layers {
 		for b := range r.layers[s] {
@@ -215,6 +234,7 @@ func (r *resNet) Forward(x tensor.Tensor, t Tap) tensor.Tensor {
 	if _, _, _, err := r.Shape(t); err != nil {
 		panic("clip: Forward of a tap that the tower does not have")
 	}
+	r.dev.reclaim()
 	g := r.trunk(x)
 	n, hw := g.Shape[0], g.Shape[1]*g.Shape[2]
 	switch t {

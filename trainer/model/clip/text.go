@@ -10,7 +10,7 @@ import (
 
 // Text is CLIP's text tower.
 type Text struct {
-	dev           op.Device
+	dev           *workspace
 	load          *loader
 	table, pos    tensor.Tensor
 	blocks        []block
@@ -30,7 +30,7 @@ func OpenText(dev op.Device, w ckpt.Weights, o Options) (*Text, error) {
 	if len(te) != 2 || len(ps) != 2 || len(pr) != 2 {
 		return nil, fmt.Errorf("%w: no text tower (token_embedding.weight %v, positional_embedding %v, text_projection %v)", ErrWeights, te, ps, pr)
 	}
-	t := &Text{dev: dev, load: l, width: te[1], size: te[0], context: ps[0], out: pr[1], trace: func(string, tensor.Tensor) {}}
+	t := &Text{dev: l.work, load: l, width: te[1], size: te[0], context: ps[0], out: pr[1], trace: func(string, tensor.Tensor) {}}
 	var err error
 	if t.heads, err = headsOf(t.width, o.TextHeads); err != nil {
 		return nil, err
@@ -71,6 +71,7 @@ func (t *Text) Forward(ids [][]int32) (tensor.Tensor, error) {
 		flat = append(flat, row...)
 	}
 	dev := t.dev
+	dev.reclaim()
 	idt := dev.Alloc(tensor.Int32, n, t.context)
 	dev.WriteInts(idt, flat)
 	x := dev.Alloc(tensor.Float32, n, t.context, t.width)

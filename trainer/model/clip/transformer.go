@@ -46,7 +46,7 @@ func (l *loader) blocks(name string, width int) []block {
 		w, bias := l.floats(p+".attn.in_proj_weight", 3*width, width), l.floats(p+".attn.in_proj_bias", 3*width)
 		for j, m := range []*linear{&b.q, &b.k, &b.v} {
 			part := w[j*width*width : (j+1)*width*width]
-			*m = linear{l.matrix(transpose(part, width, width), width, width), l.keep(bias[j*width:(j+1)*width], width), width}
+			*m = linear{l.rows(part, width, width), l.keep(bias[j*width:(j+1)*width], width), width}
 		}
 		b.out = l.linear(p+".attn.out_proj", width, width)
 		b.fc = l.linear(p+".mlp.c_fc", hidden[0], width)
@@ -55,22 +55,30 @@ func (l *loader) blocks(name string, width int) []block {
 	}
 }
 
-func (b *block) apply(dev op.Device, x tensor.Tensor, heads int, causal bool) tensor.Tensor {
+// apply computes a block and gives x back.
+func (b *block) apply(dev *workspace, x tensor.Tensor, heads int, causal bool) tensor.Tensor {
 	none := tensor.Tensor{}
 	y := b.ln1.apply(dev, x)
 	q := b.q.apply(dev, y, op.None, none)
 	k := b.k.apply(dev, y, op.None, none)
 	v := b.v.apply(dev, y, op.None, none)
+	dev.done(y)
 	a := dev.Alloc(tensor.Float32, slices.Clone(q.Shape)...)
 	dev.Attend(a, none, q, k, v, op.Attention{Heads: heads, Scale: invSqrt(x.Dim(-1) / heads), Causal: causal})
-	x = b.out.apply(dev, a, op.None, x)
-	y = b.fc.apply(dev, b.ln2.apply(dev, x), op.QuickGELU, none)
-	return b.proj.apply(dev, y, op.None, x)
+	dev.done(q, k, v)
+	z := b.out.apply(dev, a, op.None, x)
+	dev.done(a, x)
+	n := b.ln2.apply(dev, z)
+	y = b.fc.apply(dev, n, op.QuickGELU, none)
+	dev.done(n)
+	x = b.proj.apply(dev, y, op.None, z)
+	dev.done(y, z)
+	return x
 }
 
 // vit is CLIP's vision transformer.
 type vit struct {
-	dev         op.Device
+	dev         *workspace
 	load        *loader
 	patch       int
 	conv        tensor.Tensor
@@ -85,7 +93,7 @@ type vit struct {
 }
 
 func newViT(l *loader, o Options) (*vit, error) {
-	v := &vit{dev: l.dev, load: l, trace: func(string, tensor.Tensor) {}}
+	v := &vit{dev: l.work, load: l, trace: func(string, tensor.Tensor) {}}
 	cs, ps, pr := l.shape("visual.conv1.weight"), l.shape("visual.positional_embedding"), l.shape("visual.proj")
 	if len(cs) != 4 || len(ps) != 2 || len(pr) != 2 {
 		return nil, fmt.Errorf("%w: visual.conv1.weight %v, visual.positional_embedding %v, visual.proj %v", ErrWeights, cs, ps, pr)
@@ -152,11 +160,13 @@ func (v *vit) embed(x tensor.Tensor) tensor.Tensor {
 		v.dev.Copy(row.Slice(0, 1), v.class.View(1, v.width))
 		v.dev.Copy(row.Slice(1, 1+gg), p.Slice(i, i+1).View(gg, v.width))
 	}
+	v.dev.done(p)
 	v.dev.Add(y, y, v.pos)
 	v.trace("embedded", y)
-	y = v.pre.apply(v.dev, y)
-	v.trace("ln_pre", y)
-	return y
+	z := v.pre.apply(v.dev, y)
+	v.dev.done(y)
+	v.trace("ln_pre", z)
+	return z
 }
 
 // project puts tokens through ln_post and proj.
@@ -172,6 +182,7 @@ func (v *vit) Forward(x tensor.Tensor, t Tap) tensor.Tensor {
 	if t.Check() != nil {
 		panic("clip: Forward of a tap that the tower does not have")
 	}
+	v.dev.reclaim()
 	y := v.embed(x)
 	for i := range v.blocks {
 		if t == Penultimate && i == len(v.blocks)-1 {
@@ -193,6 +204,7 @@ func (v *vit) Forward(x tensor.Tensor, t Tap) tensor.Tensor {
 
 func (v *vit) classTokens(x tensor.Tensor) []tensor.Tensor {
 	var out []tensor.Tensor
+	v.dev.reclaim()
 	y := v.embed(x)
 	for i := range v.blocks {
 		y = v.blocks[i].apply(v.dev, y, v.heads, false)
