@@ -28,8 +28,10 @@ type corpus struct {
 var corpora = []corpus{
 	{"qqp", "QQP, 400,000 rows of TSV", makeQQP, []string{"glue/qqp", "--raw", "QQP/train.tsv", "--split", "train"}, qqpRows, 3, 0.8, 300},
 	{"coco", "COCO, 600,000 captions in JSON", makeCOCO, []string{"coco/karpathy", "--raw", "dataset_coco.json"}, cocoRows, 14, 2, 300},
-	{"vqa", "VQA v2, 400,000 questions joined", makeVQA, []string{"vqav2", "--raw", "v2_OpenEnded_mscoco_train2014_questions.json",
-		"--annotations", "v2_mscoco_train2014_annotations.json", "--split", "train"}, vqaRows, 14, 2, 500},
+	{"vqa", "VQA v2, 400,000 questions joined", makeVQA, []string{
+		"vqav2", "--raw", "v2_OpenEnded_mscoco_train2014_questions.json",
+		"--annotations", "v2_mscoco_train2014_annotations.json", "--split", "train",
+	}, vqaRows, 14, 2, 500},
 	{"adgen", "ADGEN, 400,000 rows of Chinese JSON lines", makeADGEN, []string{"adgen", "--raw", "adgen/train.json", "--split", "train"}, adgenRows, 4, 1.3, 300},
 }
 

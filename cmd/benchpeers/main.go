@@ -39,6 +39,7 @@ type group struct {
 // groups in the order in which they run.
 var groups = []group{
 	{"gemm", gemmGroup},
+	{"acort", acortGroup},
 	{"metrics", metricsGroup},
 	{"tokenizers", tokenizersGroup},
 	{"ingest", ingestGroup},
