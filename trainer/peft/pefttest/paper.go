@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,7 +102,8 @@ var Tasks = []string{"a", "b", "c"}
 type Paper struct {
 	File string // such as hyperpelt
 	// Rename gives the path of a parameter for the golden's name, "" for those
-	// that are not ours. Names of the backbone are renamed by PaperPath.
+	// that are not ours; path[2] is the third row of its first axis. Names of the
+	// backbone are renamed by PaperPath.
 	Rename func(name string) string
 	Images bool // give the model the images
 	// Zero are patterns of trained parameters that the golden does not have;
@@ -187,14 +189,15 @@ func (g Paper) Run(t *testing.T, methods ...peft.Method) {
 		if !ok {
 			continue
 		}
-		p := m.Params().Get(paths[short])
+		path, row := rowOf(paths[short])
+		p := m.Params().Get(path)
 		if p == nil || p.Grad.IsZero() {
 			t.Errorf("%s has no gradient", name)
 			continue
 		}
 		got := make([]float32, p.Len())
 		dev.Read(got, p.Grad)
-		NearGradient(t, short, got, Floats(t, w, name), within)
+		NearGradient(t, short, row.of(p, got), Floats(t, w, name), within)
 	}
 	g.greedy(t, m, w, batch)
 	if err := dev.Err(); err != nil {
@@ -216,15 +219,22 @@ func (g Paper) set(t *testing.T, m *t5.Model, w ckpt.Weights) map[string]string 
 		if !ok {
 			continue
 		}
-		path := g.Rename(short)
-		if path == "" {
+		paths[short] = g.Rename(short)
+		if paths[short] == "" {
 			continue
 		}
-		if err := m.Params().Set(path, Floats(t, w, name)); err != nil {
+		path, row := rowOf(paths[short])
+		x := Floats(t, w, name)
+		if p := m.Params().Get(path); p != nil && row >= 0 {
+			all := Value(m.Params().Device(), p)
+			copy(row.of(p, all), x)
+			x = all
+		}
+		if err := m.Params().Set(path, x); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		paths[short], done[path] = path, true
+		done[path] = true
 	}
 	for _, p := range m.Params().All() {
 		if p.Frozen || done[p.Path] {
@@ -239,6 +249,31 @@ func (g Paper) set(t *testing.T, m *t5.Model, w ckpt.Weights) map[string]string 
 		t.Errorf("%s is trained, the golden has no such parameter", p.Path)
 	}
 	return paths
+}
+
+// A row is one of a parameter's first axis; -1 is all.
+type row int
+
+// rowOf splits a path as Rename gives it.
+func rowOf(path string) (string, row) {
+	name, rest, ok := strings.Cut(path, "[")
+	if !ok {
+		return path, -1
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+	if err != nil {
+		panic("pefttest: a row is a number")
+	}
+	return name, row(n)
+}
+
+// of returns the row's part of a parameter's values.
+func (r row) of(p *nn.Param, x []float32) []float32 {
+	if r < 0 {
+		return x
+	}
+	n := len(x) / p.Shape[0]
+	return x[int(r)*n:][:n]
 }
 
 // PaperImages are the grids of the goldens' batch, with their boxes and the

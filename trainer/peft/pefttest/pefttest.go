@@ -218,7 +218,10 @@ func (g Golden) Run(t *testing.T, methods ...peft.Method) {
 		}
 		got := make([]float32, p.Len())
 		dev.Read(got, p.Grad)
-		NearGradient(t, name, got, Floats(t, grads, name), within)
+		want := Floats(t, grads, name)
+		// Small gradients carry the rounding of the large ones behind them, as
+		// those of the reference's own float32 run do.
+		Near(t, "gradient of "+name, got, want, max(within*Largest(want), meta.Gradients/10))
 	}
 	if err := dev.Err(); err != nil {
 		t.Error(err)
