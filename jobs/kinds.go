@@ -61,7 +61,7 @@ var inputsOf = map[string]ports{
 	"trainer/train":      {needs: []string{"tokens", "vocab", "features"}, takes: []string{"examples", "init"}},
 	"trainer/predict":    {needs: []string{"model", "features", "examples"}},
 	"trainer/tune":       {takes: []string{"backbone", "vocab", "features", "init"}, any: true},
-	"trainer/generate":   {needs: []string{"model", "tokens"}, takes: []string{"backbone", "vocab", "features"}},
+	"trainer/generate":   {needs: []string{"model", "tokens"}, takes: []string{"backbone", "vocab", "features"}, any: true},
 	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions"}},
 	"evaluate/aggregate": {needs: []string{"scores"}},
 	"evaluate/report":    {any: true},

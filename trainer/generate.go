@@ -27,7 +27,8 @@ import (
 // (the vocabulary's file, unless the checkpoint has it), features (if the task
 // has images). Output: prediction shards of the split, in the order of the
 // sources; rows of one id are one source. Those whose image has no features are
-// dead letters.
+// dead letters. An output of preprocess/split under any other name says which
+// rows the split has.
 type Generate struct {
 	Split  string            `yaml:"split" json:"split" doc:"by default test"`
 	Search decode.Generation `yaml:",inline"`
@@ -178,13 +179,17 @@ func (s *Generate) queries(t *pipeline.Task) ([]query, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, entries, err := splitShards(in, s.Split)
+	members, err := readMembers(t)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := members.choose(in, s.Split)
 	if err != nil {
 		return nil, err
 	}
 	var files closer
 	defer files.Close()
-	shards, err := openShards[tokens.Row](in, entries, &files)
+	shards, err := openShards[tokens.Row](in, chosen.files, &files)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +199,7 @@ func (s *Generate) queries(t *pipeline.Task) ([]query, error) {
 			if err != nil {
 				return nil, fmt.Errorf("input tokens: %w", err)
 			}
-			if n := len(out); n > 0 && out[n-1].ID == row.ID {
+			if n := len(out); n > 0 && out[n-1].ID == row.ID || chosen.keep != nil && !chosen.keep(row.ID) {
 				continue
 			}
 			out = append(out, query{ID: row.ID, Task: row.Task, Split: row.Split, Image: row.Image, Input: row.Input})
@@ -259,7 +264,18 @@ func (s *Generate) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, t, g, task, found)
+	t.Meter.Expect(int64(len(found)), "texts")
+	for len(found) > 0 { // a file for each published split
+		n := slices.IndexFunc(found, func(q query) bool { return q.Split != found[0].Split })
+		if n < 0 {
+			n = len(found)
+		}
+		if err := s.write(ctx, t, g, task, found[:n]); err != nil {
+			return err
+		}
+		found = found[n:]
+	}
+	return nil
 }
 
 // fitsFeatures reports features that a model was not made for.
@@ -341,7 +357,6 @@ func (s *Generate) write(ctx context.Context, t *pipeline.Task, g *Generator, ta
 	if err != nil {
 		return err
 	}
-	t.Meter.Expect(int64(len(queries)), "texts")
 	sources := make([]source, len(queries))
 	for i, q := range queries {
 		sum := sha256.Sum256([]byte(q.ID))

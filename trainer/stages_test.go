@@ -109,14 +109,14 @@ func (d *toyData) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) er
 		text, _ := json.Marshal(tokens.Vocab{Kind: "word", Size: toyVocab, Pad: 0, BOS: 1, EOS: 2, Unk: -1, MaxLen: 5})
 		return writeFile(t.Out, "vocab.json", text)
 	case "tokens":
-		err = split(d, t, tokens.Schema, func(split, id, image string) (rows []tokens.Row) {
+		err = eachSplit(d, t, tokens.Schema, func(split, id, image string) (rows []tokens.Row) {
 			for v := range 5 {
 				rows = append(rows, tokens.Row{ID: id, Task: "caption", Split: split, N: int32(v), Image: image, Target: toyCaption(toyThing(image), v)})
 			}
 			return rows
 		})
 	case "examples":
-		err = split(d, t, example.Schema, func(split, id, image string) []example.Head {
+		err = eachSplit(d, t, example.Schema, func(split, id, image string) []example.Head {
 			refs := []string{toyText(toyCaption(toyThing(image), 0)[1:]), toyText(toyCaption(toyThing(image), 1)[1:])}
 			return []example.Head{{ID: id, Corpus: "toy", Task: "caption", Split: split, Key: id, References: refs, Image: &image}}
 		})
@@ -126,7 +126,7 @@ func (d *toyData) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) er
 	return err
 }
 
-func split[T any](d *toyData, t *pipeline.Task, schema string, rows func(split, id, image string) []T) error {
+func eachSplit[T any](d *toyData, t *pipeline.Task, schema string, rows func(split, id, image string) []T) error {
 	lists := map[string][]T{}
 	d.each(func(split, id, image string) { lists[split] = append(lists[split], rows(split, id, image)...) })
 	for _, s := range []string{"test", "train", "val"} {

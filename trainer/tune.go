@@ -20,7 +20,8 @@ import (
 // Inputs: backbone (the folder of a published T5, unless the model is random),
 // vocab (its vocabulary's file; for validation), features (vector shards, if
 // the tasks have images), init (a checkpoint of Tune to go on from), and token
-// shards of the tasks, one task under each other name. Output: model.safetensors
+// shards of the tasks, one task under each other name. Outputs of
+// preprocess/split under other names say which rows the splits have. Output: model.safetensors
 // and model.json (the trained tensors with the best mean over the metrics of all
 // tasks, or the last ones), vocab/, curve.parquet (score rows: losses and
 // metrics by task and step, learning rate, sizes).
@@ -47,7 +48,7 @@ type Tune struct {
 
 // A TextBatch says what an update takes.
 type TextBatch struct {
-	Examples int   `yaml:"examples" json:"examples" doc:"examples of an update; by default 32"`
+	Examples int   `yaml:"examples" json:"examples" doc:"examples of an update; by default 32; a single task with fewer gives all of them"`
 	Micro    int   `yaml:"micro" json:"micro,omitempty" doc:"examples computed at once, whose gradients add up; by default all"`
 	Window   int   `yaml:"window" json:"window" doc:"row groups shuffled together; by default 8"`
 	Buckets  []int `yaml:"buckets" json:"buckets,omitempty" doc:"lengths that part examples into batches of similar length; by default none"`

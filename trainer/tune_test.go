@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"espalier/pipeline"
 	"espalier/pipeline/score"
 	"espalier/pipeline/store"
+	"espalier/preprocess/split"
 	"espalier/tokenize/tokens"
 	"espalier/trainer/optim"
 	"espalier/trainer/peft/full"
@@ -80,15 +82,15 @@ func (d *textData) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) e
 	if err := writeFile(t.Out, "vocab.json", v); err != nil {
 		return err
 	}
-	for _, split := range []string{"test", "train", "validation"} {
+	for _, name := range []string{"test", "train", "validation"} {
 		var list []tokens.Row
 		for i := range d.N {
-			if split == "validation" && d.NoVal {
+			if name == "validation" && d.NoVal {
 				break
 			}
-			thing := (i + len(split)) % things
+			thing := (i + len(name)) % things
 			row := tokens.Row{
-				ID: fmt.Sprintf("toy/%s/%s/%d", d.Task, split, i), Task: d.Task, Split: split,
+				ID: fmt.Sprintf("toy/%s/%s/%d", d.Task, name, i), Task: d.Task, Split: name,
 				Input:  []int32{wordFirst + 2*things, int32(wordFirst + thing), wordEOS},
 				Target: []int32{int32(wordFirst + things + (thing+d.By)%things), wordEOS},
 			}
@@ -100,7 +102,7 @@ func (d *textData) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) e
 			}
 			list = append(list, row)
 		}
-		if err := writeRows(t.Out, store.ShardName(split, 0, 1, ".parquet"), tokens.Schema, list); err != nil {
+		if err := writeRows(t.Out, store.ShardName(name, 0, 1, ".parquet"), tokens.Schema, list); err != nil {
 			return err
 		}
 	}
@@ -321,6 +323,52 @@ func TestTuneInit(t *testing.T) {
 	}
 }
 
+// A draw says which rows a split has, wherever they were published.
+func TestTuneMembers(t *testing.T) {
+	ts := newToyStore(t)
+	s := toyTune(20)
+	s.Validate.Every = 20
+	g := textGraph(textData{N: 40}, s)
+	draw := &textDraw{Members: map[string]string{}}
+	for i := range 4 {
+		draw.Members[fmt.Sprintf("toy/next/train/%d", 3*i)] = "train"
+		draw.Members[fmt.Sprintf("toy/next/train/%d", 3*i+1)] = "validation"
+		draw.Members[fmt.Sprintf("toy/next/validation/%d", i)] = "test"
+	}
+	tune, generate := &g.Nodes[3], &g.Nodes[5]
+	tune.Inputs["few"], generate.Inputs["few"] = "draw", "draw"
+	g.Nodes = append(g.Nodes, pipeline.Node{Name: "draw", Stage: draw})
+	res := ts.mustRun(g, 1, "generate")
+	for _, r := range rows[score.Row](ts, res.Node("tune").Manifest, "curve.parquet") {
+		if r.Metric == "accuracy" && r.N != 4 {
+			t.Errorf("validated on %d rows, want 4", r.N)
+		}
+	}
+	var ids []string
+	for _, r := range rows[prediction.Row](ts, res.Node("generate").Manifest, "validation-00000-of-00001.parquet") {
+		ids = append(ids, r.ID)
+	}
+	if want := "[toy/next/validation/0 toy/next/validation/1 toy/next/validation/2 toy/next/validation/3]"; fmt.Sprint(ids) != want {
+		t.Errorf("answered %v, want %s", ids, want)
+	}
+}
+
+// textDraw is a stage that writes memberships.
+type textDraw struct {
+	Members map[string]string `yaml:"members" json:"members"`
+}
+
+func (*textDraw) Kind() string { return "test/draw" }
+func (*textDraw) Version() int { return 1 }
+
+func (d *textDraw) Run(_ context.Context, t *pipeline.Task, _ pipeline.Part) error {
+	var list []split.Member
+	for _, id := range slices.Sorted(maps.Keys(d.Members)) {
+		list = append(list, split.Member{ID: id, Split: d.Members[id]})
+	}
+	return writeRows(t.Out, store.ShardName("split", 0, 1, ".parquet"), split.Schema, list)
+}
+
 func TestTuneErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -330,7 +378,6 @@ func TestTuneErrors(t *testing.T) {
 	}{
 		{"no rows to validate on", textData{N: 20, NoVal: true}, func(*Tune) {}, "task next: split validation has no rows"},
 		{"several tasks in one input", textData{N: 20, Mixed: true}, func(*Tune) {}, "input a: rows of several tasks"},
-		{"too few rows", textData{N: 5}, func(*Tune) {}, "next: 5 examples"},
 		{"vocabulary", textData{N: 20}, func(s *Tune) { s.Model.Random.Vocab = 5 }, "the vocabulary has 13 ids, the model's token table 5 rows"},
 		{"no method", textData{N: 20}, func(s *Tune) { s.Method.Name = "frozen" }, "trains nothing"},
 		{"no backbone", textData{N: 20}, func(s *Tune) { s.Model.Random = nil }, "backbone is missing"},

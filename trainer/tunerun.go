@@ -28,6 +28,7 @@ type textTask struct {
 	name   string // of its rows
 	corpus string
 	in     *pipeline.Input
+	train  selection
 }
 
 // A tuning is a Tune at work.
@@ -38,6 +39,7 @@ type tuning struct {
 	let   []func() // of what the run shares
 	dev   op.Device
 
+	members  membership
 	tasks    []textTask // by name
 	set      *feed.Set
 	index    *vectors.Index // nil without images
@@ -143,16 +145,18 @@ func (s *Tune) open(ctx context.Context, t *pipeline.Task) (_ *tuning, err error
 
 // openTasks finds the tasks among the inputs and their common vocabulary.
 func (r *tuning) openTasks() (vocab tokens.Vocab, err error) {
+	if r.members, err = readMembers(r.t); err != nil {
+		return vocab, err
+	}
 	for name, in := range r.t.In {
-		if slices.Contains(notTasks, name) {
+		if slices.Contains(notTasks, name) || isMembers(in) {
 			continue
 		}
-		_, files, err := splitShards(in, r.stage.Split)
-		if err != nil {
+		task := textTask{in: in}
+		if task.train, err = r.members.choose(in, r.stage.Split); err != nil {
 			return vocab, err
 		}
-		task := textTask{in: in}
-		first, err := firstRow(in, files)
+		first, err := firstRow(in, task.train.files)
 		if err != nil {
 			return vocab, err
 		}
@@ -205,20 +209,16 @@ func (r *tuning) openSet() error {
 	b := r.stage.Batch
 	var sources []feed.Source
 	for _, task := range r.tasks {
-		_, files, err := splitShards(task.in, r.stage.Split)
+		shards, err := openShards[tokens.Row](task.in, task.train.files, &r.files)
 		if err != nil {
 			return err
 		}
-		shards, err := openShards[tokens.Row](task.in, files, &r.files)
-		if err != nil {
-			return err
-		}
-		sources = append(sources, feed.Source{Name: task.name, Tokens: shards, Vectors: r.index})
+		sources = append(sources, feed.Source{Name: task.name, Tokens: shards, Vectors: r.index, Keep: task.train.keep})
 	}
 	var err error
 	r.set, err = feed.Open(feed.Options{
 		Size: b.Examples, Window: b.Window, Buckets: b.Buckets, Seed: *r.stage.Seed,
-		Mix: feed.Mix{Temperature: r.stage.Mix.Temperature, Cap: r.stage.Mix.Cap}, Loaders: 1, Ahead: 3,
+		Mix: feed.Mix{Temperature: r.stage.Mix.Temperature, Cap: r.stage.Mix.Cap}, Loaders: 1, Ahead: 3, Shrink: true,
 	}, sources...)
 	if err != nil {
 		return fmt.Errorf("tasks: %w", err)

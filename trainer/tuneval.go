@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"espalier/features/vectors"
 	"espalier/tokenize/tokens"
 	"espalier/trainer/ckpt"
 	"espalier/trainer/decode"
@@ -41,7 +40,7 @@ func (r *tuning) openValidation() (*textValidation, error) {
 	}
 	longest := r.info.MaxTarget
 	for _, task := range r.tasks {
-		x, n, err := readValidation(task, s.Split, s.Limit, text, r.index)
+		x, n, err := r.readValidation(task, text)
 		if err != nil {
 			return nil, err
 		}
@@ -58,14 +57,15 @@ func (r *tuning) openValidation() (*textValidation, error) {
 
 // readValidation reads a task's validation split: an example a source, the
 // texts of its targets as references.
-func readValidation(task textTask, split string, limit int, text Detokenizer, x *vectors.Index) (v validationTask, longest int, err error) {
+func (r *tuning) readValidation(task textTask, text Detokenizer) (v validationTask, longest int, err error) {
+	split, limit, x := r.stage.Validate.Split, r.stage.Validate.Limit, r.index
 	var files closer
 	defer func() { err = errors.Join(err, files.Close()) }()
-	_, entries, err := splitShards(task.in, split)
+	chosen, err := r.members.choose(task.in, split)
 	if err != nil {
 		return v, 0, fmt.Errorf("task %s: %w", task.name, err)
 	}
-	shards, err := openShards[tokens.Row](task.in, entries, &files)
+	shards, err := openShards[tokens.Row](task.in, chosen.files, &files)
 	if err != nil {
 		return v, 0, err
 	}
@@ -79,7 +79,7 @@ func readValidation(task textTask, split string, limit int, text Detokenizer, x 
 			if limit > 0 && n == limit && row.ID != last {
 				break
 			}
-			if len(row.Input) == 0 || len(row.Target) == 0 {
+			if len(row.Input) == 0 || len(row.Target) == 0 || chosen.keep != nil && !chosen.keep(row.ID) {
 				continue
 			}
 			longest = max(longest, len(row.Target))

@@ -39,6 +39,7 @@ type Options struct {
 	Window   int    // blocks shuffled together; 0 means 8
 	Buckets  []int  // ascending lengths: examples between two of them go together; none: no buckets
 	Mix      Mix    // of several sources
+	Shrink   bool   // the only source may have fewer examples than Size, which then all are a batch
 
 	Loaders int // goroutines that read features; 0 means 1
 	Ahead   int // batches made ahead; 0 means 2
@@ -74,6 +75,7 @@ type Source struct {
 	Name    string
 	Tokens  []*shard.Reader[tokens.Row] // its shards, in order
 	Vectors *vectors.Index              // nil if examples have no images
+	Keep    func(id string) bool        // which examples belong to the split; nil: all
 }
 
 // A Set is an indexed split: where its blocks lie and how many examples each
@@ -123,8 +125,11 @@ func Open(o Options, sources ...Source) (*Set, error) {
 		if err := x.index(o.Captions > 0); err != nil {
 			return nil, fmt.Errorf("%s: %w", src.Name, err)
 		}
-		if x.units < o.Size {
-			return nil, fmt.Errorf("%s: %d examples (and %d without features) do not fill a batch of %d", src.Name, x.units, x.missing, o.Size)
+		if o.Shrink && len(sources) == 1 && x.units > 0 {
+			s.o.Size = min(o.Size, x.units)
+		}
+		if x.units < s.o.Size {
+			return nil, fmt.Errorf("%s: %d examples (and %d without features) do not fill a batch of %d", src.Name, x.units, x.missing, s.o.Size)
 		}
 		s.sources = append(s.sources, x)
 		rate := o.Mix.rate(int64(x.units))
@@ -153,10 +158,6 @@ func (x *source) index(grouped bool) error {
 			size := 0
 			for i := range rows {
 				t := &rows[i]
-				if x.rows == int64(len(rows)) && i == 0 {
-					x.task = t.Task
-				}
-				x.mixed = x.mixed || t.Task != x.task
 				x.longest = max(x.longest, len(t.Target))
 				size += len(t.Target) + len(t.Input)
 				if grouped && open && t.ID == last {
@@ -167,6 +168,13 @@ func (x *source) index(grouped bool) error {
 					continue
 				}
 				last, open, owner = t.ID, true, len(x.blocks)
+				if !x.keeps(t) {
+					continue
+				}
+				if x.units+b.units+x.missing == 0 {
+					x.task = t.Task
+				}
+				x.mixed = x.mixed || t.Task != x.task
 				if x.has(t) {
 					b.units++
 				} else if x.missing++; x.missing == 1 {
@@ -180,6 +188,9 @@ func (x *source) index(grouped bool) error {
 	}
 	return nil
 }
+
+// keeps reports whether a row belongs to the split.
+func (x *source) keeps(t *tokens.Row) bool { return x.Keep == nil || x.Keep(t.ID) }
 
 // has reports whether a row's image has features, if it needs any.
 func (x *source) has(t *tokens.Row) bool {

@@ -173,7 +173,7 @@ func (x *source) read(b *block, units []unit, grouped bool) ([]unit, error) {
 			}
 			continue
 		}
-		if kept = x.has(t); kept {
+		if kept = x.keeps(t) && x.has(t); kept {
 			units = append(units, newUnit(t))
 		}
 	}
