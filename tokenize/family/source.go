@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -198,13 +200,23 @@ func expand(r io.Reader) ([]byte, error) {
 // version is what the first line of a list of merges holds.
 const version = "#version:"
 
+// bounded reads a whole file of which it may know the size.
 func bounded(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(b) > maxFile {
+	var b bytes.Buffer
+	if f, ok := r.(interface{ Stat() (fs.FileInfo, error) }); ok {
+		if info, err := f.Stat(); err == nil && info.Size() < maxFile {
+			b.Grow(int(info.Size()) + bytes.MinRead)
+		}
+	}
+	_, err := b.ReadFrom(io.LimitReader(r, maxFile+1))
+	if err == nil && b.Len() > maxFile {
 		err = fmt.Errorf("more than %d bytes", maxFile)
 	}
-	return b, err
+	return b.Bytes(), err
 }
+
+// str is the string of bytes that nobody changes.
+func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func digest(files ...[]byte) string {
 	h := sha256.New()
@@ -224,10 +236,10 @@ func (d *folder) readPair(vocabFile, mergesFile string) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{Type: ByteBPE, Files: []string{vocabFile, mergesFile}, Digest: digest(rawVocab, rawMerges)}
-	if s.vocab, err = vocab.JSON(string(v)); err != nil {
+	if s.vocab, err = vocab.JSON(str(v)); err != nil {
 		return nil, fmt.Errorf("%s%s: %w", d.where, vocabFile, err)
 	}
-	if s.merges, err = vocab.Merges(string(m)); err != nil {
+	if s.merges, err = vocab.Merges(str(m)); err != nil {
 		return nil, fmt.Errorf("%s%s: %w", d.where, mergesFile, err)
 	}
 	return s, nil
@@ -242,14 +254,14 @@ func (d *folder) readFile(name string) (*Source, error) {
 	head := bytes.TrimLeft(file[:min(len(file), 64)], " \t\r\n\ufeff")
 	switch {
 	case bytes.HasPrefix(head, []byte("{")):
-		err = s.tokenizerJSON(string(file))
+		err = s.tokenizerJSON(str(file))
 	case !looksText(file):
 		if s.spm, err = spm.Parse(file); err == nil {
 			s.Type = map[int]string{spm.Unigram: Unigram, spm.BPE: BPE, spm.Word: Word, spm.Char: Char}[s.spm.Type]
 		}
 	case bytes.Contains(file[:min(len(file), 256)], []byte(version)):
 		s.Type = CLIP
-		s.merges, err = vocab.CLIP(string(file))
+		s.merges, err = vocab.CLIP(str(file))
 	default:
 		s.Type = WordPiece
 		s.vocab, err = wordpiece.ReadVocab(bytes.NewReader(file))

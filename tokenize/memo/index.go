@@ -6,6 +6,7 @@ type Index struct {
 	keys  []string
 	slots []uint64 // upper half of the hash, number plus one; 0: free
 	mask  uint64
+	twice []int32 // numbers of the first two equal keys; nil if there are none
 }
 
 // NewIndex returns the index of those keys that keep accepts, all if it is nil.
@@ -25,9 +26,23 @@ func NewIndex(keys []string, keep func(int) bool) *Index {
 		for x.slots[at] != 0 && (x.slots[at]>>32 != h>>32 || keys[uint32(x.slots[at])-1] != key) {
 			at = (at + 1) & x.mask
 		}
+		if old := uint32(x.slots[at]); old != 0 && x.twice == nil {
+			x.twice = []int32{int32(old - 1), int32(n)}
+		}
 		x.slots[at] = h>>32<<32 | uint64(n+1)
 	}
 	return x
+}
+
+// Keys returns the keys, which must not be changed.
+func (x *Index) Keys() []string { return x.keys }
+
+// Twice returns the numbers of two equal keys and whether there are such.
+func (x *Index) Twice() (first, second int32, ok bool) {
+	if x.twice == nil {
+		return 0, 0, false
+	}
+	return x.twice[0], x.twice[1], true
 }
 
 // hash returns a hash of text[i:j].

@@ -11,15 +11,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"espalier/tokenize/memo"
 )
 
 // Mark is the character that stands for a blank in pieces, U+2581.
 const Mark = "\u2581"
+
+// pieceBytes is about what a piece takes in a file.
+const pieceBytes = 20
 
 // MaxPiece is the longest piece that is read, in bytes.
 const MaxPiece = 4096
@@ -70,13 +73,13 @@ type Model struct {
 	MinScore float32 // the lowest score of a normal piece
 }
 
-// Parse reads a model file.
+// Parse reads a model file. The model keeps the slice, which must not be changed.
 func Parse(file []byte) (*Model, error) {
-	m := &Model{Type: Unigram, UnkSurface: " \u2047 ", Unk: -1, BOS: -1, EOS: -1, Pad: -1}
+	m := &Model{Pieces: make([]Piece, 0, len(file)/pieceBytes), Type: Unigram, UnkSurface: " \u2047 ", Unk: -1, BOS: -1, EOS: -1, Pad: -1}
 	norm, denorm := newNormSpec(), newNormSpec()
 	names := [3]string{"<s>", "</s>", "<pad>"}
 	suffix, trained := false, false
-	err := fields(string(file), 0, func(f field, offset int) error {
+	err := fields(unsafe.String(unsafe.SliceData(file), len(file)), 0, func(f field, offset int) error {
 		switch {
 		case f.is(1, blob):
 			p, err := parsePiece(f.bytes, offset)
@@ -176,12 +179,12 @@ func (m *Model) index() (users []string, err error) {
 		texts[i] = m.Pieces[i].Text
 	}
 	m.Index = memo.NewIndex(texts, nil)
+	if first, second, ok := m.Index.Twice(); ok {
+		return nil, fmt.Errorf("piece %d: %q is piece %d already", second, texts[second], first)
+	}
 	bytes := 0
 	for i := range m.Pieces {
 		p, id := &m.Pieces[i], int32(i)
-		if k := m.Index.Find(p.Text, 0, len(p.Text)); k != id { // the last of equal ones is found
-			return nil, fmt.Errorf("piece %d: %q is piece %d already", k, p.Text, slices.Index(texts, p.Text))
-		}
 		switch p.Kind {
 		case Normal:
 			m.MinScore = min(m.MinScore, p.Score)

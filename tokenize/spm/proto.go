@@ -31,6 +31,10 @@ func fields(b string, offset int, f func(field, int) error) error {
 	at := 0
 	fail := func(err error) error { return fmt.Errorf("offset %d: %w", offset+at, err) }
 	uvarint := func() (uint64, error) {
+		if at < len(b) && b[at] < 0x80 {
+			at++
+			return uint64(b[at-1]), nil
+		}
 		v := uint64(0)
 		for shift := 0; shift < 64; shift += 7 {
 			if at == len(b) {

@@ -57,10 +57,8 @@ func New(m *spm.Model) (*Model, error) {
 		return nil, fmt.Errorf("unigram: model of type %d, want %d", m.Type, spm.Unigram)
 	}
 	u := &Model{Model: m, unknown: m.MinScore - unknownPenalty, scores: make([]score, len(m.Pieces))}
-	keys := make([]string, len(m.Pieces))
 	negative := u.unknown < 0
 	for i, p := range m.Pieces {
-		keys[i] = p.Text
 		s := score{double: float64(p.Score), single: p.Score, unused: p.Kind == spm.Unused}
 		if p.Kind == spm.User { // always wins
 			s.double, s.single = userScore, 0
@@ -69,7 +67,7 @@ func New(m *spm.Model) (*Model, error) {
 		negative = negative && s.double <= 0
 	}
 	var err error
-	if u.trie, err = trie.NewOf(keys, func(i int) bool { return m.Findable(int32(i)) }); err != nil {
+	if u.trie, err = trie.NewOf(m.Index.Keys(), func(i int) bool { return m.Findable(int32(i)) }); err != nil {
 		return nil, fmt.Errorf("unigram: %w", err)
 	}
 	mark := u.trie.Find(spm.Mark)
