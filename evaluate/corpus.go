@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"espalier/evaluate/input"
@@ -34,6 +35,7 @@ type cutTexts struct {
 	fields *sentences
 	pieces *sentences // cut at single blanks; shares fields' slices where that is the same
 	seen   []string   // digests of the tokens, if they are wanted
+	ids    []uint32   // what is left of the block that texts' numbers are cut from
 }
 
 // sentences hold the word numbers of every prediction and reference.
@@ -62,13 +64,21 @@ func (c *corpus) captions(ctx context.Context, tok string) (*cutTexts, error) {
 		}
 		f, p := t.add(preds[i])
 		t.fields.hyps, t.pieces.hyps = append(t.fields.hyps, f), append(t.pieces.hyps, p)
-		fs, ps := make([][]uint32, len(refs[i])), make([][]uint32, len(refs[i]))
+		fs := make([][]uint32, len(refs[i]))
+		ps := fs // of most texts both are the same
 		for j, r := range refs[i] {
-			fs[j], ps[j] = t.add(r)
+			f, p := t.add(r)
+			if j == 0 && !sameSlice(f, p) || j > 0 && &ps[0] == &fs[0] && !sameSlice(f, p) {
+				ps = slices.Clone(fs)
+			}
+			fs[j], ps[j] = f, p
 		}
 		t.fields.refs, t.pieces.refs = append(t.fields.refs, fs), append(t.pieces.refs, ps)
 		if c.digest {
 			t.seen = append(t.seen, digest(preds[i], refs[i]))
+		}
+		if tok == "ptb" {
+			preds[i], refs[i] = "", nil // their memory may go while the rest is numbered
 		}
 	}
 	if c.cut == nil {
@@ -78,9 +88,18 @@ func (c *corpus) captions(ctx context.Context, tok string) (*cutTexts, error) {
 	return t, nil
 }
 
+func sameSlice(a, b []uint32) bool {
+	return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0]
+}
+
 // add numbers a text both ways.
 func (t *cutTexts) add(s string) (fields, pieces []uint32) {
-	fields = t.words.Fields(make([]uint32, 0, len(s)/5+2), s)
+	from := len(t.ids)
+	t.ids = t.words.Fields(t.ids, s)
+	fields = t.ids[from:len(t.ids):len(t.ids)]
+	if cap(t.ids)-len(t.ids) < 1<<12 {
+		t.ids = make([]uint32, 0, 1<<18)
+	}
 	if singleBlanks(s) {
 		return fields, fields
 	}

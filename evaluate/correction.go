@@ -18,7 +18,7 @@ import (
 // holds the counts of the annotator that was chosen.
 type maxmatchFamily struct {
 	opt    maxmatch.Options
-	counts [][]maxmatch.Count // of every example and annotator
+	counts [][]maxmatch.Totals // of every example and annotator
 }
 
 func newMaxMatch(s *spec, _ *Request) (family, error) {
@@ -38,7 +38,7 @@ func (f *maxmatchFamily) variant() string {
 }
 
 func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
-	f.counts = make([][]maxmatch.Count, c.n())
+	f.counts = make([][]maxmatch.Totals, c.n())
 	known := c.kept[f]
 	errs := make([]error, c.workers)
 	var wg sync.WaitGroup
@@ -53,7 +53,11 @@ func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer,
 					errs[w] = err
 					return
 				}
-				f.counts[i], _ = maxmatch.Compare(s, pytext.Fields(c.Predictions[i]), f.opt)
+				found, _ := maxmatch.Compare(s, pytext.Fields(c.Predictions[i]), f.opt)
+				f.counts[i] = make([]maxmatch.Totals, len(found))
+				for k := range found {
+					f.counts[i][k] = found[k].Totals
+				}
 			}
 		})
 	}
@@ -65,9 +69,6 @@ func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer,
 	chosen := make([]int, c.n())
 	for i, n := range f.counts {
 		chosen[i] = chooser.Choose(n)
-		for k := range n {
-			n[k].Edits = nil
-		}
 	}
 	return func() scorer {
 		return func(i int, row []float64) {
@@ -89,7 +90,7 @@ func (f *maxmatchFamily) keep(i int) []float64 {
 // recall takes over what keep returned.
 func (f *maxmatchFamily) recall(i int, kept []float64) bool {
 	for k := 0; k+2 < len(kept); k += 3 {
-		f.counts[i] = append(f.counts[i], maxmatch.Count{Correct: int(kept[k]), Proposed: int(kept[k+1]), Gold: int(kept[k+2])})
+		f.counts[i] = append(f.counts[i], maxmatch.Totals{Correct: int(kept[k]), Proposed: int(kept[k+1]), Gold: int(kept[k+2])})
 	}
 	return len(kept) > 0
 }
@@ -191,7 +192,9 @@ func (f *errantFamily) prepare(ctx context.Context, c *corpus) (func() scorer, e
 		if err != nil {
 			return nil, &pipeline.RefusedError{File: c.Places[i].File, Line: c.Places[i].Line, Offset: -1, Reason: fmt.Sprintf("block %s: %v", c.IDs[i], err)}
 		}
-		counts[i] = chooser.Add(hyp, ref)
+		if counts[i] = chooser.Add(hyp, ref); f.cat == 0 {
+			counts[i].Types = nil
+		}
 	}
 	place := make(map[string]int)
 	if f.cat > 0 {

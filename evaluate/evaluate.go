@@ -34,6 +34,7 @@ type Request struct {
 	Seed       uint64           // of the resamples; 0 is 12345
 	Workers    int              // at least 1
 	Keep       bool             // the state, for Result.WriteState
+	Totals     bool             // only the scores of the set: Result.Each stays empty
 }
 
 // A Value is one score.
@@ -141,7 +142,10 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 	if c.n() == 0 {
 		return nil, errors.New("nothing to score: no predictions")
 	}
-	res := &Result{IDs: c.IDs, Each: make([][]float64, c.n())}
+	res := &Result{IDs: c.IDs}
+	if !r.Totals {
+		res.Each = make([][]float64, c.n())
+	}
 	if r.Keep {
 		c.digest = true
 		res.state = &kept{metrics: r.Metrics, corpus: c}
@@ -259,7 +263,7 @@ func (m *measured) report(ctx context.Context, c *corpus, r *Request, res *Resul
 		res.Values = append(res.Values, v)
 	}
 	one := make([]float64, len(names))
-	for i := range c.n() {
+	for i := range res.Each {
 		for k := range one {
 			one[k] = math.NaN()
 		}

@@ -26,6 +26,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 
 	"espalier/pipeline"
 )
@@ -122,20 +123,29 @@ type Set struct {
 
 // Find returns the place of an id in the set.
 func (s *Set) Find(id string) (int, bool) {
+	if s.ByLine { // ids are 1, 2, 3 ...
+		n, err := strconv.Atoi(id)
+		if err != nil || n < 1 || n > len(s.IDs) || s.IDs[n-1] != id {
+			return 0, false
+		}
+		return n - 1, true
+	}
 	i, ok := s.index[id]
 	return int(i), ok
 }
 
 // add returns the entry of an id, a new one if it has none.
 func (s *Set) add(id string, p Place) int {
-	if i, ok := s.index[id]; ok {
-		return int(i)
-	}
-	if s.index == nil {
-		s.index = make(map[string]int32)
+	if i, ok := s.Find(id); ok {
+		return i
 	}
 	i := len(s.IDs)
-	s.index[id] = int32(i)
+	if !s.ByLine {
+		if s.index == nil {
+			s.index = make(map[string]int32)
+		}
+		s.index[id] = int32(i)
+	}
 	s.IDs = append(s.IDs, id)
 	s.Texts = append(s.Texts, nil)
 	s.Places = append(s.Places, p)

@@ -2,6 +2,7 @@ package input
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"espalier/pipeline"
@@ -54,6 +55,9 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 		}
 		return nil, &pipeline.RefusedError{File: p.File, Offset: -1, Reason: reason}
 	}
+	if out := aligned(pred, refs); out != nil {
+		return out, nil
+	}
 	out := &Joined{}
 	for i, id := range refs.IDs {
 		if refs.Texts[i] == nil {
@@ -94,6 +98,25 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 		return nil, fmt.Errorf("nothing to score: %d predictions, %d references", len(pred.IDs), len(refs.IDs))
 	}
 	return out, nil
+}
+
+// aligned joins sets of the same ids in the same order, whose memory it takes
+// over; nil for others.
+func aligned(pred, refs *Set) *Joined {
+	if !slices.Equal(pred.IDs, refs.IDs) || len(refs.IDs) == 0 || slices.ContainsFunc(refs.Texts, func(t []string) bool { return t == nil }) {
+		return nil
+	}
+	out := &Joined{IDs: refs.IDs, Predictions: make([]string, len(pred.IDs)), References: refs.Texts, Places: refs.Places}
+	for i, t := range pred.Texts {
+		out.Predictions[i] = t[0]
+	}
+	if refs.Attributes != nil {
+		out.Attributes = append(refs.Attributes, make([][]string, len(refs.IDs)-len(refs.Attributes))...)
+	}
+	if pred.Attributes != nil {
+		out.Notes = append(pred.Attributes, make([][]string, len(pred.IDs)-len(pred.Attributes))...)
+	}
+	return out
 }
 
 // Alone is what is scored without references.

@@ -46,8 +46,8 @@ type Options struct {
 
 // A Count is what one annotator's edits give.
 type Count struct {
-	Edits                   []Edit // of the system, left to right
-	Correct, Proposed, Gold int
+	Edits []Edit // of the system, left to right
+	Totals
 }
 
 // Lattice holds the sizes of a sentence's lattice.
@@ -62,7 +62,7 @@ func Compare(s *Sentence, hyp []string, o Options) ([]Count, Lattice) {
 		if o.IgnoreCase {
 			edits = slices.DeleteFunc(edits, func(e Edit) bool { return plain(e.Original) == plain(e.Corrections[0]) })
 		}
-		out[i] = Count{edits, matches(edits, a.Edits, o.IgnoreCase), len(edits), len(a.Edits)}
+		out[i] = Count{edits, Totals{matches(edits, a.Edits, o.IgnoreCase), len(edits), len(a.Edits)}}
 	}
 	return out, Lattice{len(l.vertices), len(l.edges)}
 }
@@ -126,7 +126,7 @@ type Chooser struct {
 }
 
 // Choose adds a sentence and returns the place of the annotator it took.
-func (c *Chooser) Choose(counts []Count) int {
+func (c *Chooser) Choose(counts []Totals) int {
 	best, bestF := -1, 0.0
 	var chosen Totals
 	weight := func(t Totals) float64 { return float64(float64(c.Beta*c.Beta)*float64(t.Gold)) + float64(t.Proposed) }

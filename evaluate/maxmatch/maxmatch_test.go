@@ -71,7 +71,11 @@ func check(t *testing.T, dir, name string) {
 		var chosen []int
 		for i := range sentences {
 			counts, l := Compare(&sentences[i], hyps[i], o)
-			chosen = append(chosen, sentences[i].Annotators[c.Choose(counts)].ID)
+			var totals []Totals
+			for _, n := range counts {
+				totals = append(totals, n.Totals)
+			}
+			chosen = append(chosen, sentences[i].Annotators[c.Choose(totals)].ID)
 			if n > 0 {
 				continue
 			}

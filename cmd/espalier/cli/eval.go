@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -76,6 +77,9 @@ type evalFlags struct {
 // stateEnding is that of files that hold the state of a scoring.
 const stateEnding = ".state"
 
+// largeInput is how many bytes of files make memory dearer than time.
+const largeInput = 32 << 20
+
 // defaultResamples are those of a test that is not told how many.
 const defaultResamples = 1000
 
@@ -111,15 +115,23 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	size := int64(0)
 	for _, path := range slices.Concat(e.preds, e.refs, nonEmpty(e.against, e.df, e.meteorData)) {
-		if _, err := os.Stat(path); err != nil && path != "-" {
+		info, err := os.Stat(path)
+		if err != nil && path != "-" {
 			return usagef("%v", err)
 		}
+		if err == nil {
+			size += info.Size()
+		}
+	}
+	if size > largeInput && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // so that a million predictions stay below 1 GB
 	}
 	e.pred.Path, e.pred.Reader = e.preds[0], c.in
 	r := evaluate.Request{
 		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df, MeteorData: e.meteorData,
-		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0), Keep: strings.HasSuffix(e.out, stateEnding),
+		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0), Keep: strings.HasSuffix(e.out, stateEnding), Totals: e.perExample == "",
 	}
 	for _, path := range e.refs {
 		r.Refs = append(r.Refs, input.Source{Path: path, Reader: c.in, ID: e.pred.ID, Text: e.refField, Split: e.pred.Split})
