@@ -24,6 +24,8 @@ func Kinds() map[string]func() pipeline.Stage {
 		"preprocess/split":   func() pipeline.Stage { return new(preprocess.Split) },
 		"preprocess/ingest":  func() pipeline.Stage { return new(preprocess.Ingest) },
 		"preprocess/render":  func() pipeline.Stage { return new(preprocess.Render) },
+		"preprocess/select":  func() pipeline.Stage { return new(preprocess.Select) },
+		"preprocess/guard":   func() pipeline.Stage { return new(preprocess.Guard) },
 		"preprocess/answers": func() pipeline.Stage { return preprocess.NewAnswers(vqa.Process) },
 		"tokenize/train":     func() pipeline.Stage { return new(tokenize.Train) },
 		"tokenize/encode":    func() pipeline.Stage { return new(tokenize.Encode) },
@@ -53,6 +55,8 @@ var inputsOf = map[string]ports{
 	"preprocess/ingest":  {needs: []string{"raw"}, takes: []string{"annotations"}},
 	"preprocess/split":   {needs: []string{"examples"}},
 	"preprocess/render":  {needs: []string{"examples"}},
+	"preprocess/select":  {needs: []string{"examples", "split"}},
+	"preprocess/guard":   {any: true},
 	"preprocess/answers": {needs: []string{"examples"}},
 	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},

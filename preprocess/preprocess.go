@@ -24,6 +24,7 @@ const pageBytes = 1 << 20
 type sink[R any] struct {
 	out    *store.Writer
 	schema string
+	notes  map[string]string // metadata of the files
 	open   map[string]*shardFile[R]
 	order  []string
 }
@@ -45,7 +46,7 @@ func (s *sink[R]) put(split string, row R) error {
 		if err != nil {
 			return err
 		}
-		w, err := shard.NewWriter[R](f, shard.Options{PageBytes: pageBytes, Quick: true})
+		w, err := shard.NewWriter[R](f, shard.Options{PageBytes: pageBytes, Quick: true, Metadata: s.notes})
 		if err != nil {
 			return err
 		}

@@ -3,14 +3,14 @@ package preprocess
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"espalier/pipeline"
-	"espalier/pipeline/shard"
-	"espalier/pipeline/store"
 	"espalier/preprocess/split"
 )
 
@@ -19,18 +19,20 @@ const (
 	Draw    = "draw"     // K rows, of all or of each class, go to split Into
 	Halves  = "halves"   // half of the rows, rounded down, go to validation, the others to test
 	HoldOut = "hold-out" // K rows go to validation, the others stay in train
+	Shares  = "shares"   // each row goes to a split by its key alone
 )
 
 // Split draws subsets of one split of its input "examples" by keyed hashes. Its
 // output is split.parquet, a row for each example that is in a subset. A row of
 // the examples more or less moves no other, but for the one that takes its place.
 type Split struct {
-	Rule     string `yaml:"rule" json:"rule" doc:"draw, halves or hold-out; default draw"`
-	From     string `yaml:"from" json:"from" doc:"the split to draw from; default train"`
-	Into     string `yaml:"into" json:"into" doc:"name of a draw; default train"`
-	K        int    `yaml:"k" json:"k" doc:"rows of a draw or hold-out"`
-	PerClass bool   `yaml:"per_class" json:"per_class" doc:"draw K rows of each label"`
-	Seed     uint64 `yaml:"seed" json:"seed" doc:"default 0"`
+	Rule     string   `yaml:"rule" json:"rule" doc:"draw, halves, hold-out or shares; default draw, shares if there are some"`
+	From     string   `yaml:"from" json:"from" doc:"the split to draw from; default train"`
+	Into     string   `yaml:"into" json:"into" doc:"name of a draw; default train"`
+	K        int      `yaml:"k" json:"k" doc:"rows of a draw or hold-out"`
+	PerClass bool     `yaml:"per_class" json:"per_class" doc:"draw K rows of each label"`
+	Seed     uint64   `yaml:"seed" json:"seed" doc:"default 0"`
+	Shares   []string `yaml:"shares" json:"shares,omitempty" doc:"names of splits and their parts, such as train=8, validation=1, test=1"`
 }
 
 // Kind is "preprocess/split".
@@ -41,6 +43,9 @@ func (*Split) Version() int { return 2 }
 
 // Check fills in defaults.
 func (s *Split) Check() error {
+	if len(s.Shares) > 0 {
+		s.Rule = cmp.Or(s.Rule, Shares)
+	}
 	s.Rule = cmp.Or(s.Rule, Draw)
 	s.From = cmp.Or(s.From, "train")
 	var errs []error
@@ -56,8 +61,18 @@ func (s *Split) Check() error {
 		if s.K != 0 {
 			errs = append(errs, errors.New("k: halves have none"))
 		}
+	case Shares:
+		if _, err := s.shares(); err != nil {
+			errs = append(errs, err)
+		}
+		if s.K != 0 {
+			errs = append(errs, errors.New("k: shares have none"))
+		}
 	default:
-		errs = append(errs, fmt.Errorf("rule: %q, want %s, %s or %s", s.Rule, Draw, Halves, HoldOut))
+		errs = append(errs, fmt.Errorf("rule: %q, want %s, %s, %s or %s", s.Rule, Draw, Halves, HoldOut, Shares))
+	}
+	if s.Rule != Shares && len(s.Shares) > 0 {
+		errs = append(errs, fmt.Errorf("shares: %s has none", s.Rule))
 	}
 	if s.Rule != Draw && (s.PerClass || s.Into != "") {
 		errs = append(errs, fmt.Errorf("per_class, into: only a draw has them, not %s", s.Rule))
@@ -65,11 +80,49 @@ func (s *Split) Check() error {
 	return errors.Join(errs...)
 }
 
-// labelled is what Split reads of an example.
-type labelled struct {
-	ID    string  `parquet:"id"`
-	Label *string `parquet:"label,optional"`
+// A share is a split that takes the rows whose keys are below upTo parts of all,
+// and not below those of the share before.
+type share struct {
+	name string
+	upTo uint64
 }
+
+// shares reads the shares.
+func (s *Split) shares() (list []share, err error) {
+	sum := uint64(0)
+	for _, text := range s.Shares {
+		name, parts, ok := strings.Cut(text, "=")
+		n, err := strconv.ParseUint(parts, 10, 32)
+		switch {
+		case !ok || err != nil || n == 0:
+			return nil, fmt.Errorf("shares: %q, want a name and a whole number, such as train=8", text)
+		case name == "" || strings.ContainsAny(name, "/\\\x00"):
+			return nil, fmt.Errorf("shares: %q is no name for a split", name)
+		case slices.ContainsFunc(list, func(o share) bool { return o.name == name }):
+			return nil, fmt.Errorf("shares: %s is there twice", name)
+		}
+		sum += n
+		list = append(list, share{name, sum})
+	}
+	if len(list) < 2 {
+		return nil, errors.New("shares: want two or more, such as train=8, validation=1, test=1")
+	}
+	return list, nil
+}
+
+// RecipeKey is the key of a split file's metadata that holds its [Recipe].
+const RecipeKey = "espalier.split"
+
+// A Recipe is all that is needed to draw a split again from the same examples.
+type Recipe struct {
+	Split
+	RowsSeen int64  `json:"rows_seen"`
+	Method   string `json:"method"`
+}
+
+// method says what a draw does, for those who have another tool.
+const method = "rows by key, the smallest first; ties: the smaller id in byte order. " +
+	"key: the first 8 bytes, big-endian, of SHA-256 over the text espalier-split/1, the seed in 8 bytes big-endian, and the id"
 
 // Run draws the subsets.
 func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
@@ -77,33 +130,59 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 	if in == nil {
 		return errors.New("preprocess/split: no input named examples")
 	}
-	shards := in.Shards(s.From)
-	if len(shards) == 0 {
-		return fmt.Errorf("preprocess/split: %s has no split %s, only %s", in.Node, s.From, strings.Join(in.Manifest.Splits(), ", "))
+	shards, err := tablesOf(in, s.From, s.From == "train")
+	if err != nil {
+		return fmt.Errorf("preprocess/split: %w", err)
+	}
+	var parts []share
+	total := uint64(0)
+	if s.Rule == Shares {
+		if parts, err = s.shares(); err != nil {
+			return err
+		}
+		total = parts[len(parts)-1].upTo
 	}
 	draw := split.NewDraw(s.K)
 	var all []split.Row
 	seen := int64(0)
+	columns := []string{"id"}
+	if s.PerClass {
+		columns = append(columns, "label")
+	}
 	for _, e := range shards {
-		err := eachLabelled(ctx, in, e, func(x *labelled) {
+		for row, err := range rowsOf(ctx, in, e, columns) {
+			if err != nil {
+				return err
+			}
 			seen++
-			r := split.Row{ID: x.ID, Key: split.Key(s.Seed, x.ID)}
+			id := textOf(row[0])
+			if id == "" {
+				return &pipeline.RefusedError{File: e.Name, Offset: -1, Field: "id", Reason: "a row without an id"}
+			}
+			r := split.Row{ID: id, Key: split.Key(s.Seed, id)}
+			if s.Rule == Shares {
+				at := slices.IndexFunc(parts, func(p share) bool { return split.In(r.Key, p.upTo, total) })
+				r.Class = parts[at].name
+			}
 			if s.Rule != Draw {
 				all = append(all, r)
-				return
+				continue
 			}
-			if s.PerClass && x.Label != nil {
-				r.Class = *x.Label
+			if s.PerClass {
+				if row[1] == nil { // rows without a label have no class
+					continue
+				}
+				r.Class = fmt.Sprint(row[1])
 			}
-			if !s.PerClass || x.Label != nil { // rows without a label have no class
-				draw.Add(r)
-			}
-		})
-		if err != nil {
-			return err
+			draw.Add(r)
 		}
 	}
+	recipe, err := json.Marshal(Recipe{*s, seen, method})
+	if err != nil {
+		return err
+	}
 	out := newSink[split.Member](t.Out, split.Schema)
+	out.notes = map[string]string{RecipeKey: string(recipe)}
 	put := func(name string, rows []split.Row) error {
 		for _, r := range rows {
 			if err := out.put("split", split.Member{ID: r.ID, Split: name}); err != nil {
@@ -113,7 +192,6 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 		t.Out.Note("rows_"+name, strconv.Itoa(len(rows)))
 		return nil
 	}
-	var err error
 	switch s.Rule {
 	case Draw:
 		err = put(s.Into, draw.Rows())
@@ -123,26 +201,12 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 	case HoldOut:
 		held, rest := split.HoldOut(all, s.K)
 		err = errors.Join(put("validation", held), put("train", rest))
+	case Shares:
+		for _, p := range parts {
+			rows := slices.DeleteFunc(slices.Clone(all), func(r split.Row) bool { return r.Class != p.name })
+			err = errors.Join(err, put(p.name, rows))
+		}
 	}
 	t.Out.Note("rows_seen", strconv.FormatInt(seen, 10))
 	return errors.Join(err, out.close())
-}
-
-func eachLabelled(ctx context.Context, in *pipeline.Input, e store.FileEntry, f func(*labelled)) (err error) {
-	file, err := in.Open(e.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	r, err := shard.Open[labelled](file, file.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", e.Name, err)
-	}
-	for row, err := range r.All() {
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
-		}
-		f(&row)
-	}
-	return ctx.Err()
 }

@@ -74,7 +74,7 @@ func TestSplitCheck(t *testing.T) {
 		}
 	}
 	s := Split{K: 4}
-	if err := s.Check(); err != nil || fmt.Sprint(s) != "{draw train train 4 false 0}" {
+	if err := s.Check(); err != nil || fmt.Sprint(s) != "{draw train train 4 false 0 []}" {
 		t.Errorf("defaults: %v, %v", s, err)
 	}
 }

@@ -29,6 +29,7 @@ type verb struct {
 	example []string
 	// setup declares the verb's flags and returns what it does.
 	setup func(f *pflag.FlagSet) action
+	subs  []verb // verbs of two words with flags of their own, such as data split
 }
 
 // An action does a verb's work with the arguments that are no flags.
@@ -64,7 +65,7 @@ func Main(args []string, in io.Reader, out, errs *os.File, kinds Kinds) int {
 		if len(rest) == 0 {
 			return c.finish(writeString(c.out, overview()))
 		}
-		name, rest = rest[0], []string{"--help"}
+		name, rest = rest[0], append(rest[1:], "--help")
 	}
 	if name == "--version" {
 		name = "version"
@@ -72,6 +73,14 @@ func Main(args []string, in io.Reader, out, errs *os.File, kinds Kinds) int {
 	v := find(name)
 	if v == nil {
 		return c.finish(usagef("no verb %s%s (espalier help lists the verbs)", name, jobs.DidYouMean(name, verbNames())))
+	}
+	if len(rest) > 0 {
+		for i := range v.subs {
+			if sub := &v.subs[i]; sub.name == name+" "+rest[0] {
+				v, name, rest = sub, sub.name, rest[1:]
+				break
+			}
+		}
 	}
 	c.verb = name
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)

@@ -14,7 +14,7 @@ import (
 func TestHelpFitsOneScreen(t *testing.T) {
 	texts := map[string]string{"": overview()}
 	for _, g := range groups() {
-		for _, v := range g.verbs {
+		for _, v := range withSubs(g.verbs) {
 			f := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
 			f.SetOutput(io.Discard)
 			f.SortFlags = false
@@ -45,6 +45,13 @@ func TestHelpFitsOneScreen(t *testing.T) {
 			}
 		}
 	}
+}
+
+func withSubs(verbs []verb) (out []verb) {
+	for _, v := range verbs {
+		out = append(append(out, v), v.subs...)
+	}
+	return out
 }
 
 func lastLine(s string) string {

@@ -17,13 +17,14 @@ import (
 
 var dataVerb = verb{
 	name:  "data",
-	args:  "list | check CORPUS | sample CORPUS",
-	short: "list the corpora that are read, check a raw folder, write a miniature",
+	args:  "list | check CORPUS | sample CORPUS | split | select | leaks",
+	short: "list corpora, check a raw folder, write a miniature, draw splits, find leaks",
 	long: []string{
 		"list prints the names that ingest takes. check compares a folder with what is known of the corpus",
 		"(exit 1 if something is wrong). sample draws a corpus in its raw layout from a seed, with images:",
-		"the same bytes everywhere.",
+		"the same bytes everywhere. espalier data split -h, data select -h, data leaks -h tell of the others.",
 	},
+	subs: []verb{splitVerb, selectVerb, leaksVerb},
 	example: []string{
 		"espalier data sample coco --images 200 --out out/coco",
 		"espalier data check coco/karpathy --raw out/coco",
@@ -38,7 +39,7 @@ var dataVerb = verb{
 		return func(ctx context.Context, c *console, args []string) error {
 			commands := map[string]int{"list": 1, "check": 2, "sample": 2}
 			if len(args) == 0 || commands[args[0]] == 0 {
-				return usagef("%s: want list, check CORPUS or sample CORPUS", strings.Join(append([]string{"data"}, args...), " "))
+				return usagef("%s: want list, check CORPUS, sample CORPUS, split, select or leaks", strings.Join(append([]string{"data"}, args...), " "))
 			}
 			if n := commands[args[0]]; len(args) != n {
 				return usagef("%s: %d arguments, want %d", args[0], len(args)-1, n-1)

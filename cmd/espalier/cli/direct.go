@@ -25,12 +25,25 @@ type directFlags struct {
 }
 
 func (d *directFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&d.out, "out", "", "`DIR` of the output, absent or up to date; DIR.partial holds work")
-	f.BoolVar(&d.replace, "replace", false, "put the output in the place of another one of this verb")
+	d.output(f)
 	f.StringVar(&d.maxDead, "max-dead", "", "most dead letters: `N|P%` (default: any number)")
 	f.BoolVar(&d.skipRefused, "skip-refused", false, "go on without raw files that cannot be used")
 	f.IntVarP(&d.jobs, "jobs", "j", 0, "parts in flight: `N` (default: the CPUs)")
 	f.IntVar(&d.threads, "threads", 0, "threads of kernels: `N` (default: the CPUs)")
+	f.StringVar(&d.progress, "progress", "auto", "`HOW` progress is shown: auto (default), plain, json or none")
+	f.BoolVar(&d.json, "json", false, "print one JSON object")
+}
+
+// output adds the flags of where the output goes.
+func (d *directFlags) output(f *pflag.FlagSet) {
+	f.StringVar(&d.out, "out", "", "`DIR` of the output, absent or up to date; DIR.partial holds work")
+	f.BoolVar(&d.replace, "replace", false, "put the output in the place of another one of this verb")
+}
+
+// addOutput adds the flags of verbs that read what other verbs made: little can
+// be wrong with that, and it is done soon.
+func (d *directFlags) addOutput(f *pflag.FlagSet) {
+	d.output(f)
 	f.StringVar(&d.progress, "progress", "auto", "`HOW` progress is shown: auto (default), plain, json or none")
 	f.BoolVar(&d.json, "json", false, "print one JSON object")
 }
