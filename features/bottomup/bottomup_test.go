@@ -3,6 +3,7 @@ package bottomup
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,9 @@ func TestBottomUpTSV(t *testing.T) {
 				if !slices.Equal(r.Boxes, wanted(t, want, "bottomup."+r.ID+".boxes")) || !slices.Equal(r.Features, wanted(t, want, "bottomup."+r.ID+".features")) {
 					t.Errorf("%s: %s has other values", file, r.ID)
 				}
+				if got, mean := meanOf(r), wanted(t, want, "bottomup."+r.ID+".fc_mean"); !slices.EqualFunc(got, mean, func(a, b float32) bool { return math.Abs(float64(a-b)) <= 1e-6*math.Abs(float64(b))+1e-7 }) {
+					t.Errorf("%s: %s has mean %v, want %v", file, r.ID, got[:3], mean[:3])
+				}
 				if !slices.Equal(r.Relative(), wanted(t, want, "bottomup."+r.ID+".boxes_relative_f64")) {
 					t.Errorf("%s: %s has other relative boxes", file, r.ID)
 				}
@@ -91,6 +95,35 @@ func TestBottomUpTSV(t *testing.T) {
 			}
 		}
 	})
+}
+
+// meanOf is the mean of an image's features.
+func meanOf(r *Row) []float32 {
+	mean := make([]float32, r.Dim)
+	for i, v := range r.Features {
+		mean[i%r.Dim] += v / float32(r.Count)
+	}
+	return mean
+}
+
+// Every HDF5 file of the goldens is told what it is.
+func TestHDF5(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "vision", "formats")
+	for _, pattern := range []string{"grid_h5/*.h5", "vlt5_h5/*.h5", "cocotalk/*.h5"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadArray(b, "features"); !errors.Is(err, ErrHDF5) {
+				t.Errorf("%s: %v", filepath.Base(f), err)
+			}
+		}
+	}
 }
 
 func TestLXMERT(t *testing.T) {

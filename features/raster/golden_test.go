@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"espalier/internal/shared"
+	"espalier/trainer/ckpt"
 )
 
 // refusedByUs are files of the goldens that Pillow reads and this package
@@ -32,6 +33,7 @@ type decodeLine struct {
 	Mode   string
 	Width  int
 	Height int
+	Native string `json:"native_sha256"`
 	RGB    string `json:"rgb_sha256"`
 	Error  any
 }
@@ -104,6 +106,81 @@ func testDecode(t *testing.T, dir string) {
 		if got := sum(im.RGB().Pix); got != l.RGB {
 			t.Errorf("%s: RGB digest %.8s, want %.8s", l.ID, got, l.RGB)
 		}
+		// Pillow packs eight pixels of mode 1 into a byte.
+		if got := sum(im.Pix); l.Native != "" && im.Mode != ModeBit && got != l.Native {
+			t.Errorf("%s: digest in mode %v %.8s, want %.8s", l.ID, im.Mode, got, l.Native)
+		}
+	}
+}
+
+// TestStoredPixels compares the pixels that the goldens hold, decoded and
+// resized, one by one.
+func TestStoredPixels(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "vision", "raster")
+	compared := 0
+	compare := func(file string, made func(id string) *Image) {
+		w, err := ckpt.OpenWeights(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		for _, id := range w.Names() {
+			im := made(id)
+			if im == nil {
+				continue
+			}
+			want, err := w.Raw(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, _ := w.Info(id)
+			if in.Shape[0] != im.Height || in.Shape[1] != im.Width || len(want) != len(im.Pix) {
+				t.Errorf("%s: %d x %d, want shape %v", id, im.Width, im.Height, in.Shape)
+				continue
+			}
+			for i, v := range im.Pix {
+				if v != want[i] {
+					t.Errorf("%s: byte %d is %d, want %d", id, i, v, want[i])
+					break
+				}
+			}
+			compared++
+		}
+	}
+	decode := func(file string) *Image {
+		im, err := Decode(source(t, dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return im
+	}
+	compare("pixels.safetensors", func(id string) *Image {
+		if _, refused := refusedByUs[id]; refused || strings.HasSuffix(id, "#tolerant") {
+			return nil // recovered pixels are not asked for
+		}
+		return decode("img/" + id).RGB()
+	})
+	lines := map[string]resizeLine{}
+	for _, l := range readLines[resizeLine](t, filepath.Join(dir, "resize.jsonl")) {
+		lines[l.ID] = l
+	}
+	compare("resize.safetensors", func(id string) *Image {
+		l, ok := lines[id]
+		if !ok || l.Torchvision {
+			return nil // another library's resize
+		}
+		im := decode(l.Src)
+		if l.Order != "resize_then_rgb" {
+			im = im.RGB()
+		}
+		out, err := l.resize().Apply(im)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.RGB()
+	})
+	if compared < 200 {
+		t.Errorf("%d pictures compared", compared)
 	}
 }
 
@@ -115,6 +192,17 @@ type resizeLine struct {
 	Torchvision            bool `json:"torchvision_tensor"`
 }
 
+var filters = map[string]Filter{"nearest": Nearest, "box": BoxFilter, "bilinear": Bilinear, "hamming": Hamming, "bicubic": Bicubic, "lanczos": Lanczos}
+
+// resize is what a line asks for, in Pillow 13's order.
+func (l *resizeLine) resize() Resize {
+	r := Resize{Width: l.Width, Height: l.Height, Filter: filters[l.Filter], Order: Pillow13}
+	if l.Box != nil {
+		r.Box = &Box{l.Box[0], l.Box[1], l.Box[2], l.Box[3]}
+	}
+	return r
+}
+
 func TestResizeGoldens(t *testing.T) { eachFolder(t, testResize) }
 
 func testResize(t *testing.T, dir string) {
@@ -124,7 +212,6 @@ func testResize(t *testing.T, dir string) {
 			old[l.ID] = l.SHA256_Pillow12
 		}
 	}
-	filters := map[string]Filter{"nearest": Nearest, "box": BoxFilter, "bilinear": Bilinear, "hamming": Hamming, "bicubic": Bicubic, "lanczos": Lanczos}
 	for _, l := range readLines[resizeLine](t, filepath.Join(dir, "resize.jsonl")) {
 		if l.Torchvision {
 			continue
@@ -136,10 +223,7 @@ func testResize(t *testing.T, dir string) {
 		if l.Order != "resize_then_rgb" {
 			im = im.RGB()
 		}
-		r := Resize{Width: l.Width, Height: l.Height, Filter: filters[l.Filter]}
-		if l.Box != nil {
-			r.Box = &Box{l.Box[0], l.Box[1], l.Box[2], l.Box[3]}
-		}
+		r := l.resize()
 		want12, ok := old[l.ID]
 		if !ok {
 			want12 = l.SHA256

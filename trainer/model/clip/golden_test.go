@@ -177,8 +177,19 @@ func TestFeaturesOfCrops(t *testing.T) {
 		}
 		x := dev.Alloc(tensor.Float32, n, 224, 224, 3)
 		dev.Write(x, pix)
+		spots := 0
+		tower.(*resNet).trace = func(name string, x tensor.Tensor) {
+			near(t, file+" spot of "+name, spot(read(dev, x), x.Shape), floats(t, want, "rn_b."+name+".spot"), 1e-5)
+			spots++
+		}
 		grid := read(dev, tower.Forward(x, Grid))
+		if spots != 8 {
+			t.Errorf("%d stages compared, want 8", spots)
+		}
+		tower.(*resNet).trace = func(string, tensor.Tensor) {}
 		near(t, file+" grid", grid, floats(t, want, "rn_b.grid"), 1e-5)
+		near(t, file+" grid in float64", grid[:3*49*128], floats(t, want, "rn_b.grid.f64"), 1e-5)
+		near(t, file+" pooled grid", pool6(grid[:3*49*128], 3, 128), floats(t, want, "rn_b.grid_adaptive_max_6x6"), 1e-5)
 		emb := read(dev, tower.Forward(x, Embedding))
 		near(t, file+" embedding", emb, floats(t, want, "rn_b.embedding"), 1e-4)
 
@@ -188,6 +199,9 @@ func TestFeaturesOfCrops(t *testing.T) {
 		}
 		defer txt.Close()
 		tf := textFeatures(t, dev, txt, want)
+		half := open(t, "rn_b.half_outputs.safetensors")
+		near(t, "images of a half network", emb, floats(t, half, "image_features"), 2e-2)
+		near(t, "texts of a half network", tf, floats(t, half, "text_features"), 2e-2)
 		Unit(emb, 20)
 		Unit(tf, 20)
 		near(t, "unit images", emb, floats(t, want, "image_features_normalised"), 1e-4)
@@ -207,6 +221,40 @@ func TestFeaturesOfCrops(t *testing.T) {
 		}
 		dev.Reset()
 	}
+}
+
+// spot is the middle row of each channel, every seventh column, of x [n, h, w,
+// c], as [n, c, columns].
+func spot(x []float32, shape []int) []float32 {
+	n, h, w, c := shape[0], shape[1], shape[2], shape[3]
+	var out []float32
+	for i := range n {
+		for k := range c {
+			for col := 0; col < w; col += 7 {
+				out = append(out, x[((i*h+h/2)*w+col)*c+k])
+			}
+		}
+	}
+	return out
+}
+
+// pool6 is the adaptive maximum of grids of 7 by 7 over 6 by 6 windows, which
+// overlap.
+func pool6(x []float32, n, c int) []float32 {
+	out := make([]float32, 0, n*36*c)
+	for i := range n {
+		for cell := range 36 {
+			y, z := cell/6*7/6, cell%6*7/6
+			for k := range c {
+				top := float32(0) // behind a ReLU nothing is smaller
+				for _, at := range []int{y*7 + z, y*7 + z + 1, (y+1)*7 + z, (y+1)*7 + z + 1} {
+					top = max(top, x[(i*49+at)*c+k])
+				}
+				out = append(out, top)
+			}
+		}
+	}
+	return out
 }
 
 func textFeatures(t *testing.T, dev op.Device, txt *Text, want ckpt.Weights) []float32 {
