@@ -47,7 +47,7 @@ func NewGenerate(tools Tools) *Generate { return &Generate{tools: tools} }
 func (*Generate) Kind() string { return "trainer/generate" }
 
 // Version returns the stage's version.
-func (*Generate) Version() int { return 1 }
+func (*Generate) Version() int { return 2 }
 
 // Numeric reports that the numerics class of the machine enters the key.
 func (*Generate) Numeric() bool { return true }

@@ -50,7 +50,7 @@ func NewPredict(tools Tools) *Predict { return &Predict{tools: tools} }
 func (*Predict) Kind() string { return "trainer/predict" }
 
 // Version returns the stage's version.
-func (*Predict) Version() int { return 1 }
+func (*Predict) Version() int { return 2 }
 
 // Numeric reports that the numerics class of the machine enters the key.
 func (*Predict) Numeric() bool { return true }

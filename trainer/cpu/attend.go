@@ -45,44 +45,19 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 	}
 	j := &d.attend
 	*j = attendJob{
-		d: d, b: q.Shape[0], group: max(a.Group, 1), h: a.Heads, tq: q.Shape[1], tk: k.Shape[1], cap: k.Shape[1], dim: q.Shape[2],
-		scale: a.Scale, hidden: a.MaskValue, causal: a.Causal, past: a.Past, mask: floats(a.Mask), bias: floats(a.Bias), drop: mask(a.Dropout),
-		q: Floats(q), k: Floats(k), v: Floats(v), parts: 1, chunk: 1,
-	}
-	if j.h <= 0 || j.dim%j.h != 0 || k.Shape[2] != j.dim || v.Shape[2] != j.dim || v.Shape[1] != j.cap {
-		panic("cpu: queries, keys and values do not fit")
+		d: d, b: q.Shape[0], group: max(a.Group, 1), tq: q.Shape[1], tk: k.Shape[1], cap: k.Shape[1],
+		parts: 1, chunk: 1,
 	}
 	if j.b%j.group != 0 || k.Shape[0] != j.b/j.group || v.Shape[0] != k.Shape[0] {
 		panic("cpu: batches of queries and keys do not fit")
 	}
-	j.dh = j.dim / j.h
 	if a.Keys != 0 {
 		if a.Keys > j.cap {
 			panic("cpu: more keys than rows")
 		}
 		j.tk = a.Keys
 	}
-	if j.hidden == 0 {
-		j.hidden = -1e9
-	}
-	if j.mask != nil && len(j.mask) != k.Shape[0]*j.tk {
-		panic("cpu: mask does not fit the keys")
-	}
-	if j.bias != nil {
-		s := a.Bias.Shape
-		if len(s) != 4 || s[3] != j.tk || (s[0] != 1 && s[0] != j.b) || (s[1] != 1 && s[1] != j.h) || (s[2] != 1 && s[2] != j.tq) {
-			panic("cpu: bias does not fit the scores")
-		}
-		if s[2] != 1 {
-			j.biasQ = j.tk
-		}
-		if s[1] != 1 {
-			j.biasH = s[2] * j.tk
-		}
-		if s[0] != 1 {
-			j.biasB = s[1] * s[2] * j.tk
-		}
-	}
+	j.operands(q, k, v, a)
 	switch { // at most about 2^15 scores in a tile, for any number of threads
 	case j.tk <= 512:
 		j.rows = attendRows
@@ -101,12 +76,54 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 	return j
 }
 
+// operands takes what an attention works on, for the b, group, tq and tk that
+// are set.
+func (j *attendJob) operands(q, k, v tensor.Tensor, a *op.Attention) {
+	j.h, j.dim = a.Heads, q.Shape[2]
+	if j.h <= 0 || j.dim%j.h != 0 || k.Shape[2] != j.dim || v.Shape[2] != j.dim || v.Shape[1] != j.cap {
+		panic("cpu: queries, keys and values do not fit")
+	}
+	j.dh = j.dim / j.h
+	j.q, j.k, j.v = Floats(q), Floats(k), Floats(v)
+	j.scale, j.hidden, j.causal, j.past, j.drop = a.Scale, a.MaskValue, a.Causal, a.Past, mask(a.Dropout)
+	j.mask, j.bias = floats(a.Mask), floats(a.Bias)
+	if j.hidden == 0 {
+		j.hidden = -1e9
+	}
+	if j.mask != nil && len(j.mask) != j.b/j.group*j.tk {
+		panic("cpu: mask does not fit the keys")
+	}
+	if j.bias != nil {
+		s := a.Bias.Shape
+		if len(s) != 4 || s[3] != j.tk || (s[0] != 1 && s[0] != j.b) || (s[1] != 1 && s[1] != j.h) || (s[2] != 1 && s[2] != j.tq) {
+			panic("cpu: bias does not fit the scores")
+		}
+		if s[2] != 1 {
+			j.biasQ = j.tk
+		}
+		if s[1] != 1 {
+			j.biasH = s[2] * j.tk
+		}
+		if s[0] != 1 {
+			j.biasB = s[1] * s[2] * j.tk
+		}
+	}
+}
+
 // Attend fills out and lse.
 func (d *Device) Attend(out, lse, q, k, v tensor.Tensor, a op.Attention) {
+	if !a.Slots.IsZero() {
+		d.attendSlots(out, lse, q, k, v, a)
+		return
+	}
 	j := d.planAttend(q, k, v, &a)
 	j.out, j.lse = Floats(out), floats(lse)
 	if len(j.out) != len(j.q) || (j.lse != nil && len(j.lse) != j.b*j.h*j.tq) {
 		panic("cpu: attention outputs do not fit")
+	}
+	if j.tq == 1 && j.drop.Below == 0 && j.tk > 0 && j.dh > 0 {
+		d.attendQueries(nil)
+		return
 	}
 	heads := j.b / j.group * j.h
 	tiles := (j.tq + j.rows - 1) / j.rows

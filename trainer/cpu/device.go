@@ -32,12 +32,14 @@ type Device struct {
 	// What operations reuse from call to call.
 	panelScratch, scale, wide, parts, logits scratch
 	local                                    []scratch // of each thread
+	counting                                 []int32   // 0, 1, 2, ...
 	matmul                                   matmulJob
 	packJob                                  packJob
 	conv                                     convJob
 	filters                                  filterJob
 	tiles                                    winogradJob
 	attend                                   attendJob
+	query                                    queryJob
 	average                                  averageJob
 	elementwise                              mapJob
 	permute                                  permuteJob

@@ -146,6 +146,12 @@ type Attention struct {
 	// cache longer than what it holds needs no copy; 0 means all. Mask and Bias
 	// then have Keys columns, and dk and dv are 0 in the other rows.
 	Keys int
+	// Slots, int32 [b, keys], is for one query (tq = 1) on a cache of which many
+	// rows of the batch share parts: k and v are [1, slots, heads*dh], key j of
+	// batch row i is their row Slots[i, j]. Mask is then [b, keys], Bias has keys
+	// columns, Group and Keys are not used, and there is no lse, dropout or
+	// gradient.
+	Slots tensor.Tensor
 	// Group is how many consecutive rows of q's batch share one row of k, v and
 	// Mask (5 captions of one image); 0 means 1.
 	Group int

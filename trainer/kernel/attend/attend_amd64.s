@@ -1943,6 +1943,266 @@ columnsDone:
 	VZEROUPPER
 	RET
 
+// func queryScoresAVX512(p *byte)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, CMOV
+TEXT ·queryScoresAVX512(SB), NOSPLIT, $8-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         24(AX), BX
+	MOVQ         48(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         32(AX), R9
+	MOVQ         DI, R10
+	ANDQ         $0x1f, R10
+	VPBROADCASTD R10, Z0
+	VPCMPGTD     index<>+0(SB), Z0, K1
+	VPCMPGTD     index<>+64(SB), Z0, K2
+	MOVQ         (AX), AX
+
+head:
+	XORQ R10, R10
+
+group:
+	LEAQ    (R10), R11
+	MOVLQSX (DX)(R11*4), R11
+	IMULQ   SI, R11
+	ADDQ    CX, R11
+	LEAQ    1(R10), R12
+	LEAQ    -1(BX), R13
+	CMPQ    R12, R13
+	CMOVQGT R13, R12
+	MOVLQSX (DX)(R12*4), R12
+	IMULQ   SI, R12
+	ADDQ    CX, R12
+	LEAQ    2(R10), R13
+	LEAQ    -1(BX), R14
+	CMPQ    R13, R14
+	CMOVQGT R14, R13
+	MOVLQSX (DX)(R13*4), R13
+	IMULQ   SI, R13
+	ADDQ    CX, R13
+	LEAQ    3(R10), R14
+	LEAQ    -1(BX), R15
+	CMPQ    R14, R15
+	CMOVQGT R15, R14
+	MOVLQSX (DX)(R14*4), R14
+	IMULQ   SI, R14
+	ADDQ    CX, R14
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	MOVQ    AX, R15
+	MOVQ    DI, BP
+
+columns:
+	CMPQ        BP, $0x20
+	JL          rest
+	VMOVUPS     (R15), Z9
+	VMOVUPS     (R11), Z10
+	VFMADD231PS Z10, Z9, Z0
+	VMOVUPS     (R12), Z10
+	VFMADD231PS Z10, Z9, Z3
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS     (R14), Z10
+	VFMADD231PS Z10, Z9, Z7
+	VMOVUPS     64(R15), Z9
+	VMOVUPS     64(R11), Z10
+	VFMADD231PS Z10, Z9, Z2
+	VMOVUPS     64(R12), Z10
+	VFMADD231PS Z10, Z9, Z4
+	VMOVUPS     64(R13), Z10
+	VFMADD231PS Z10, Z9, Z6
+	VMOVUPS     64(R14), Z10
+	VFMADD231PS Z10, Z9, Z8
+	ADDQ        $0x00000080, R11
+	ADDQ        $0x00000080, R12
+	ADDQ        $0x00000080, R13
+	ADDQ        $0x00000080, R14
+	ADDQ        $0x00000080, R15
+	SUBQ        $0x20, BP
+	JMP         columns
+
+rest:
+	TESTQ       BP, BP
+	JE          join
+	VMOVUPS.Z   (R15), K1, Z9
+	VMOVUPS.Z   (R11), K1, Z10
+	VFMADD231PS Z10, Z9, Z0
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z9, Z3
+	VMOVUPS.Z   (R13), K1, Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS.Z   (R14), K1, Z10
+	VFMADD231PS Z10, Z9, Z7
+	VMOVUPS.Z   64(R15), K2, Z9
+	VMOVUPS.Z   64(R11), K2, Z10
+	VFMADD231PS Z10, Z9, Z2
+	VMOVUPS.Z   64(R12), K2, Z10
+	VFMADD231PS Z10, Z9, Z4
+	VMOVUPS.Z   64(R13), K2, Z10
+	VFMADD231PS Z10, Z9, Z6
+	VMOVUPS.Z   64(R14), K2, Z10
+	VFMADD231PS Z10, Z9, Z8
+
+join:
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMOVUPS       Y0, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VMOVSS        X0, (R8)(R10*4)
+	INCQ          R10
+	CMPQ          R10, BX
+	JE            done
+	VADDPS        Z4, Z3, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMOVUPS       Y0, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VMOVSS        X0, (R8)(R10*4)
+	INCQ          R10
+	CMPQ          R10, BX
+	JE            done
+	VADDPS        Z6, Z5, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMOVUPS       Y0, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VMOVSS        X0, (R8)(R10*4)
+	INCQ          R10
+	CMPQ          R10, BX
+	JE            done
+	VADDPS        Z8, Z7, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMOVUPS       Y0, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VMOVSS        X0, (R8)(R10*4)
+	INCQ          R10
+	CMPQ          R10, BX
+	JL            group
+
+done:
+	LEAQ (R8)(BX*4), R8
+	LEAQ (AX)(DI*4), AX
+	LEAQ (CX)(DI*4), CX
+	DECQ R9
+	JNE  head
+	VZEROUPPER
+	RET
+
+// func queryValuesAVX512(p *byte)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·queryValuesAVX512(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         24(AX), BX
+	MOVQ         48(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         32(AX), R9
+	MOVQ         DI, R10
+	ANDQ         $0x1f, R10
+	VPBROADCASTD R10, Z0
+	VPCMPGTD     index<>+0(SB), Z0, K1
+	VPCMPGTD     index<>+64(SB), Z0, K2
+	MOVQ         64(AX), R10
+	MOVQ         72(AX), AX
+
+head:
+	XORQ R11, R11
+	MOVQ DI, R12
+
+chunk:
+	CMPQ   R12, $0x20
+	JL     part
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	XORQ   R13, R13
+
+wholeKeys:
+	MOVLQSX      (DX)(R13*4), R14
+	IMULQ        SI, R14
+	ADDQ         CX, R14
+	VBROADCASTSS (R8)(R13*4), Z2
+	VFMADD231PS  (R14)(R11*1), Z2, Z0
+	VFMADD231PS  64(R14)(R11*1), Z2, Z1
+	INCQ         R13
+	CMPQ         R13, BX
+	JL           wholeKeys
+	VBROADCASTSS (AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (R10)(R11*1)
+	VMULPS       Z2, Z1, Z0
+	VMOVUPS      Z0, 64(R10)(R11*1)
+	ADDQ         $0x00000080, R11
+	SUBQ         $0x20, R12
+	JMP          chunk
+
+part:
+	TESTQ  R12, R12
+	JE     next
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	XORQ   R12, R12
+
+partKeys:
+	MOVLQSX      (DX)(R12*4), R13
+	IMULQ        SI, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (R8)(R12*4), Z2
+	VMOVUPS.Z    (R13)(R11*1), K1, Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVUPS.Z    64(R13)(R11*1), K2, Z3
+	VFMADD231PS  Z3, Z2, Z1
+	INCQ         R12
+	CMPQ         R12, BX
+	JL           partKeys
+	VBROADCASTSS (AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K1, (R10)(R11*1)
+	VMULPS       Z2, Z1, Z0
+	VMOVUPS      Z0, K2, 64(R10)(R11*1)
+
+next:
+	ADDQ $0x04, AX
+	LEAQ (R8)(BX*4), R8
+	LEAQ (R10)(DI*4), R10
+	LEAQ (CX)(DI*4), CX
+	DECQ R9
+	JNE  head
+	VZEROUPPER
+	RET
+
 // func softmaxAVX2(p *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·softmaxAVX2(SB), NOSPLIT, $0-8
@@ -4553,5 +4813,247 @@ columnsDone:
 	ADDQ         $0x04, BX
 	DECQ         SI
 	JNE          row
+	VZEROUPPER
+	RET
+
+// func queryScoresAVX2(p *byte)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·queryScoresAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         24(AX), BX
+	MOVQ         48(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         32(AX), R9
+	MOVQ         DI, R10
+	ANDQ         $0x1f, R10
+	VMOVD        R10, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     index<>+0(SB), Y0, Y1
+	VPCMPGTD     index<>+32(SB), Y0, Y2
+	VPCMPGTD     index<>+64(SB), Y0, Y3
+	VPCMPGTD     index<>+96(SB), Y0, Y0
+	MOVQ         (AX), AX
+
+head:
+	XORQ R10, R10
+
+group:
+	LEAQ    (R10), R11
+	MOVLQSX (DX)(R11*4), R11
+	IMULQ   SI, R11
+	ADDQ    CX, R11
+	LEAQ    1(R10), R12
+	LEAQ    -1(BX), R13
+	CMPQ    R12, R13
+	CMOVQGT R13, R12
+	MOVLQSX (DX)(R12*4), R12
+	IMULQ   SI, R12
+	ADDQ    CX, R12
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	VXORPS  Y12, Y12, Y12
+	MOVQ    AX, R13
+	MOVQ    DI, R14
+
+columns:
+	CMPQ        R14, $0x20
+	JL          rest
+	VMOVUPS     (R13), Y13
+	VMOVUPS     (R11), Y14
+	VFMADD231PS Y14, Y13, Y5
+	VMOVUPS     (R12), Y14
+	VFMADD231PS Y14, Y13, Y9
+	VMOVUPS     32(R13), Y13
+	VMOVUPS     32(R11), Y14
+	VFMADD231PS Y14, Y13, Y6
+	VMOVUPS     32(R12), Y14
+	VFMADD231PS Y14, Y13, Y10
+	VMOVUPS     64(R13), Y13
+	VMOVUPS     64(R11), Y14
+	VFMADD231PS Y14, Y13, Y7
+	VMOVUPS     64(R12), Y14
+	VFMADD231PS Y14, Y13, Y11
+	VMOVUPS     96(R13), Y13
+	VMOVUPS     96(R11), Y14
+	VFMADD231PS Y14, Y13, Y8
+	VMOVUPS     96(R12), Y14
+	VFMADD231PS Y14, Y13, Y12
+	ADDQ        $0x00000080, R11
+	ADDQ        $0x00000080, R12
+	ADDQ        $0x00000080, R13
+	SUBQ        $0x20, R14
+	JMP         columns
+
+rest:
+	TESTQ       R14, R14
+	JE          join
+	VMASKMOVPS  (R13), Y1, Y13
+	VMASKMOVPS  (R11), Y1, Y14
+	VFMADD231PS Y14, Y13, Y5
+	VMASKMOVPS  (R12), Y1, Y14
+	VFMADD231PS Y14, Y13, Y9
+	VMASKMOVPS  32(R13), Y2, Y13
+	VMASKMOVPS  32(R11), Y2, Y14
+	VFMADD231PS Y14, Y13, Y6
+	VMASKMOVPS  32(R12), Y2, Y14
+	VFMADD231PS Y14, Y13, Y10
+	VMASKMOVPS  64(R13), Y3, Y13
+	VMASKMOVPS  64(R11), Y3, Y14
+	VFMADD231PS Y14, Y13, Y7
+	VMASKMOVPS  64(R12), Y3, Y14
+	VFMADD231PS Y14, Y13, Y11
+	VMASKMOVPS  96(R13), Y0, Y13
+	VMASKMOVPS  96(R11), Y0, Y14
+	VFMADD231PS Y14, Y13, Y8
+	VMASKMOVPS  96(R12), Y0, Y14
+	VFMADD231PS Y14, Y13, Y12
+
+join:
+	VADDPS       Y7, Y5, Y5
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X4
+	VADDPS       Y4, Y5, Y5
+	VPERMILPS    $0x4e, Y5, Y6
+	VADDPS       Y6, Y5, Y5
+	VPERMILPS    $0xb1, Y5, Y6
+	VADDPS       Y6, Y5, Y5
+	VMOVSS       X5, (R8)(R10*4)
+	INCQ         R10
+	CMPQ         R10, BX
+	JE           done
+	VADDPS       Y11, Y9, Y5
+	VADDPS       Y12, Y10, Y6
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X4
+	VADDPS       Y4, Y5, Y5
+	VPERMILPS    $0x4e, Y5, Y6
+	VADDPS       Y6, Y5, Y5
+	VPERMILPS    $0xb1, Y5, Y6
+	VADDPS       Y6, Y5, Y5
+	VMOVSS       X5, (R8)(R10*4)
+	INCQ         R10
+	CMPQ         R10, BX
+	JL           group
+
+done:
+	LEAQ (R8)(BX*4), R8
+	LEAQ (AX)(DI*4), AX
+	LEAQ (CX)(DI*4), CX
+	DECQ R9
+	JNE  head
+	VZEROUPPER
+	RET
+
+// func queryValuesAVX2(p *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·queryValuesAVX2(SB), NOSPLIT, $0-8
+	MOVQ         p+0(FP), AX
+	MOVQ         8(AX), CX
+	MOVQ         16(AX), DX
+	MOVQ         24(AX), BX
+	MOVQ         48(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         32(AX), R9
+	MOVQ         DI, R10
+	ANDQ         $0x1f, R10
+	VMOVD        R10, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     index<>+0(SB), Y0, Y1
+	VPCMPGTD     index<>+32(SB), Y0, Y2
+	VPCMPGTD     index<>+64(SB), Y0, Y3
+	VPCMPGTD     index<>+96(SB), Y0, Y0
+	MOVQ         64(AX), R10
+	MOVQ         72(AX), AX
+
+head:
+	XORQ R11, R11
+	MOVQ DI, R12
+
+chunk:
+	CMPQ   R12, $0x20
+	JL     part
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   R13, R13
+
+wholeKeys:
+	MOVLQSX      (DX)(R13*4), R14
+	IMULQ        SI, R14
+	ADDQ         CX, R14
+	VBROADCASTSS (R8)(R13*4), Y8
+	VFMADD231PS  (R14)(R11*1), Y8, Y4
+	VFMADD231PS  32(R14)(R11*1), Y8, Y5
+	VFMADD231PS  64(R14)(R11*1), Y8, Y6
+	VFMADD231PS  96(R14)(R11*1), Y8, Y7
+	INCQ         R13
+	CMPQ         R13, BX
+	JL           wholeKeys
+	VBROADCASTSS (AX), Y8
+	VMULPS       Y8, Y4, Y4
+	VMOVUPS      Y4, (R10)(R11*1)
+	VMULPS       Y8, Y5, Y4
+	VMOVUPS      Y4, 32(R10)(R11*1)
+	VMULPS       Y8, Y6, Y4
+	VMOVUPS      Y4, 64(R10)(R11*1)
+	VMULPS       Y8, Y7, Y4
+	VMOVUPS      Y4, 96(R10)(R11*1)
+	ADDQ         $0x00000080, R11
+	SUBQ         $0x20, R12
+	JMP          chunk
+
+part:
+	TESTQ  R12, R12
+	JE     next
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   R12, R12
+
+partKeys:
+	MOVLQSX      (DX)(R12*4), R13
+	IMULQ        SI, R13
+	ADDQ         CX, R13
+	VBROADCASTSS (R8)(R12*4), Y8
+	VMASKMOVPS   (R13)(R11*1), Y1, Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VMASKMOVPS   32(R13)(R11*1), Y2, Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VMASKMOVPS   64(R13)(R11*1), Y3, Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMASKMOVPS   96(R13)(R11*1), Y0, Y9
+	VFMADD231PS  Y9, Y8, Y7
+	INCQ         R12
+	CMPQ         R12, BX
+	JL           partKeys
+	VBROADCASTSS (AX), Y8
+	VMULPS       Y8, Y4, Y4
+	VMASKMOVPS   Y4, Y1, (R10)(R11*1)
+	VMULPS       Y8, Y5, Y4
+	VMASKMOVPS   Y4, Y2, 32(R10)(R11*1)
+	VMULPS       Y8, Y6, Y4
+	VMASKMOVPS   Y4, Y3, 64(R10)(R11*1)
+	VMULPS       Y8, Y7, Y4
+	VMASKMOVPS   Y4, Y0, 96(R10)(R11*1)
+
+next:
+	ADDQ $0x04, AX
+	LEAQ (R8)(BX*4), R8
+	LEAQ (R10)(DI*4), R10
+	LEAQ (CX)(DI*4), CX
+	DECQ R9
+	JNE  head
 	VZEROUPPER
 	RET

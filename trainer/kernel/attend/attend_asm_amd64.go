@@ -64,6 +64,16 @@ func scaleRowsAVX512(p *byte)
 //go:noescape
 func dotRowsAVX512(p *byte)
 
+// queryScoresAVX512 fills the scores of each head; there are keys and columns.
+//
+//go:noescape
+func queryScoresAVX512(p *byte)
+
+// queryValuesAVX512 fills the output of each head; there are keys and columns.
+//
+//go:noescape
+func queryValuesAVX512(p *byte)
+
 // softmaxAVX2 turns rows of products into exponentials of scores.
 //
 //go:noescape
@@ -123,3 +133,13 @@ func scaleRowsAVX2(p *byte)
 //
 //go:noescape
 func dotRowsAVX2(p *byte)
+
+// queryScoresAVX2 fills the scores of each head; there are keys and columns.
+//
+//go:noescape
+func queryScoresAVX2(p *byte)
+
+// queryValuesAVX2 fills the output of each head; there are keys and columns.
+//
+//go:noescape
+func queryValuesAVX2(p *byte)

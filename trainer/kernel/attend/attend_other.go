@@ -9,3 +9,7 @@ func (r *Rows) gradient(dp, lse, delta, dbias []float32) { r.gradientGeneric(dp,
 func scaleRows(x, by []float32, ld, n int) { scaleRowsGeneric(x, by, ld, n) }
 
 func dotRows(out, x, y []float32, ld, n int) { dotRowsGeneric(out, x, y, ld, n) }
+
+func (q *Query) scores(s, x, k []float32) { q.scoresGeneric(s, x, k) }
+
+func (q *Query) values(out, s, by, v []float32) { q.valuesGeneric(out, s, by, v) }

@@ -195,11 +195,13 @@ func (s *Stepper) Step(source, token []int32) ([]float32, error) {
 			seen = t.Ints(c.past.seen, n, c.past.keys)
 		}
 		q, k, v := l.self.Project(t, l.selfNorm.Apply(t, x))
-		k, v = s.extend(c, k, v, slot, n, seen)
-		y := t.Attention(q, k, v, 0, m.attention(op.Dropout{}))
+		k, v = s.extend(c, k, v, slot, n)
+		a := m.attention(op.Dropout{})
+		a.Slots = seen
+		y := t.Attention(q, k, v, 0, a)
 		x = m.residual(t, l.self, y, x, atDecoderSelf, i)
 
-		a := m.attention(op.Dropout{})
+		a = m.attention(op.Dropout{})
 		a.Mask, a.Group = mask, n/s.images
 		k, v = t.Leaf(s.memory[at].k, tensor.Tensor{}), t.Leaf(s.memory[at].v, tensor.Tensor{})
 		x = m.cross(t, l, x, k, v, a, i)
@@ -282,14 +284,14 @@ func (s *Stepper) drop(images []int32) {
 }
 
 // extend writes new keys and values [n, 1, d] to a cache from a slot on and
-// returns all that each row sees, [n, keys, d].
-func (s *Stepper) extend(c *cache, k, v grad.Var, slot, n int, seen tensor.Tensor) (grad.Var, grad.Var) {
+// returns the whole cache.
+func (s *Stepper) extend(c *cache, k, v grad.Var, slot, n int) (grad.Var, grad.Var) {
 	t, dev := s.tape, s.m.dev
 	dev.Copy(c.k.Slice(slot, slot+n), t.Value(k))
-	all := t.Gather(t.Leaf(c.k, tensor.Tensor{}), seen, 1)
+	all := t.Leaf(c.k.View(1, c.k.Shape[0], c.k.Shape[1]), tensor.Tensor{})
 	if c.v.Store == c.k.Store {
 		return all, all
 	}
 	dev.Copy(c.v.Slice(slot, slot+n), t.Value(v))
-	return all, t.Gather(t.Leaf(c.v, tensor.Tensor{}), seen, 1)
+	return all, t.Leaf(c.v.View(1, c.v.Shape[0], c.v.Shape[1]), tensor.Tensor{})
 }

@@ -159,7 +159,43 @@ func testAttend(h *harness) {
 		}
 	}
 	testAttendShared(h)
+	testAttendSlots(h)
 	testAttendLarge(h)
+}
+
+// testAttendSlots reads keys and values from a cache of slots.
+func testAttendSlots(h *harness) {
+	for n, s := range [][4]int{{1, 1, 1, 1}, {3, 2, 5, 16}, {75, 8, 26, 32}, {2, 12, 200, 64}, {4, 3, 9, 40}, {2, 2, 0, 8}, {0, 1, 3, 4}} { // b, heads, keys, dh
+		for bits := range 4 {
+			b, heads, keys, dh := s[0], s[1], s[2], s[3]
+			dim, slots := heads*dh, keys*max(b, 1)+3
+			c := attention{b: b, group: 1, h: heads, tq: 1, cap: keys, tk: keys, dh: dh}
+			c.a = op.Attention{Heads: heads, Scale: 0.3, MaskValue: -20, Causal: bits&1 != 0, Past: keys - 1}
+			q, k, v := h.in(b, 1, dim), h.in(1, slots, dim), h.in(1, slots, dim)
+			ids := make([]int32, b*keys)
+			c.q = q.x
+			for i := range ids {
+				ids[i] = int32((i*7 + n) % slots)
+				c.k = append(c.k, k.x[int(ids[i])*dim:][:dim]...)
+				c.v = append(c.v, v.x[int(ids[i])*dim:][:dim]...)
+			}
+			c.a.Slots = h.ids(ids, b, keys)
+			if bits&2 != 0 {
+				m := make([]float32, b*keys)
+				for i := range m {
+					m[i] = float32(i % 3 & 1)
+				}
+				mask, bias := h.given(m, b, keys), h.in(1, heads, 1, keys)
+				c.mask, c.a.Mask = mask.x, mask.t
+				c.bias, c.a.Bias, c.biasShape = bias.x, bias.t, [3]int{1, heads, 1}
+			}
+			want, _ := c.forward()
+			out := h.out(b, 1, dim)
+			h.d.Attend(out, none, q.t, k.t, v.t, c.a)
+			h.near(named("slots %v %d", s, bits), out, want, 1e-5)
+			h.done("slots")
+		}
+	}
 }
 
 // testAttendShared gives one tensor as keys and values.

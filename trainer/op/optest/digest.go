@@ -126,6 +126,19 @@ func (w *digester) attention() {
 		w.d.AttendBack(dq, dk, dv, db, dy, out, lse, q, k, v, a)
 		w.done(named("attend %v", s), out, lse, dq, dk, dv, db)
 	}
+	for _, s := range [][4]int{{75, 8, 26, 32}, {1, 12, 300, 64}, {3, 2, 9, 40}} {
+		b, h, tk, dh := s[0], s[1], s[2], s[3]
+		q, k, v, out, again := w.in(b, 1, h*dh), w.in(1, b*tk, h*dh), w.in(1, b*tk, h*dh), w.out(b, 1, h*dh), w.out(b, 1, h*dh)
+		ids := make([]int32, b*tk)
+		for i := range ids {
+			ids[i] = int32(i * 7 % len(ids))
+		}
+		slots := w.d.Alloc(tensor.Int32, b, tk)
+		w.d.WriteInts(slots, ids)
+		w.d.Attend(out, none, q, k, v, op.Attention{Heads: h, Scale: 0.2, Slots: slots})
+		w.d.Attend(again, none, q, k.View(b, tk, h*dh), v.View(b, tk, h*dh), op.Attention{Heads: h, Scale: 0.2})
+		w.done(named("attend slots %v", s), out, again)
+	}
 }
 
 func (w *digester) norms() {

@@ -53,6 +53,8 @@ func main() {
 		}
 		scaleRows(i)
 		dotRows(i)
+		queryScores(i)
+		queryValues(i)
 	}
 	Generate()
 }
