@@ -291,7 +291,8 @@ func takeRows(m *t5.Model, w *weightsFile, p *nn.Param, had, tasks []string, don
 	return dev.Err()
 }
 
-// readTextVocab reads vocab.json of token shards.
+// readTextVocab reads vocab.json of token shards, all but the length of their
+// longest text.
 func readTextVocab(files Files) (v tokens.Vocab, err error) {
 	text, err := readFile(files, vocabFile)
 	if err != nil {
@@ -303,6 +304,7 @@ func readTextVocab(files Files) (v tokens.Vocab, err error) {
 	if v.Size < 1 {
 		return v, fmt.Errorf("%s: %d ids", vocabFile, v.Size)
 	}
+	v.MaxLen = 0
 	return v, nil
 }
 

@@ -65,7 +65,7 @@ type TextValidate struct {
 	Metric   string `yaml:"metric" json:"metric" doc:"a tool that knows the metrics of each task; by default tasks/1; none keeps the last weights"`
 	Every    int64  `yaml:"every" json:"every" doc:"updates between validations, and once at the end; by default 1000"`
 	Split    string `yaml:"split" json:"split" doc:"by default validation"`
-	Limit    int    `yaml:"limit" json:"limit,omitempty" doc:"examples of a task, from its first; by default all"`
+	Limit    int    `yaml:"limit" json:"limit,omitempty" doc:"examples of a task, drawn by the seed; by default all"`
 	Text     string `yaml:"text" json:"text" doc:"detokenizer; by default text/1"`
 	MaxNew   int    `yaml:"max_new" json:"max_new,omitempty" doc:"tokens generated at most; by default those of the longest target"`
 	Patience int    `yaml:"patience" json:"patience,omitempty" doc:"stop behind so many validations without a better one; by default never"`

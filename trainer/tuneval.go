@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"espalier/preprocess/split"
 	"espalier/tokenize/tokens"
 	"espalier/trainer/ckpt"
 	"espalier/trainer/decode"
@@ -56,12 +57,13 @@ func (r *tuning) openValidation() (*textValidation, error) {
 }
 
 // readValidation reads a task's validation split: an example a source, the
-// texts of its targets as references.
+// texts of its targets as references. With a limit those examples are taken
+// whose ids have the smallest hashes under the stage's seed.
 func (r *tuning) readValidation(task textTask, text Detokenizer) (v validationTask, longest int, err error) {
-	split, limit, x := r.stage.Validate.Split, r.stage.Validate.Limit, r.index
+	name, limit, x := r.stage.Validate.Split, r.stage.Validate.Limit, r.index
 	var files closer
 	defer func() { err = errors.Join(err, files.Close()) }()
-	chosen, err := r.members.choose(task.in, split)
+	chosen, err := r.members.choose(task.in, name)
 	if err != nil {
 		return v, 0, fmt.Errorf("task %s: %w", task.name, err)
 	}
@@ -69,38 +71,61 @@ func (r *tuning) readValidation(task textTask, text Detokenizer) (v validationTa
 	if err != nil {
 		return v, 0, err
 	}
-	last := ""
-	for _, s := range shards {
-		for row, err := range s.All() {
-			if err != nil {
-				return v, 0, fmt.Errorf("input %s: %w", task.in.Name, err)
-			}
-			n := len(v.sources)
-			if limit > 0 && n == limit && row.ID != last {
-				break
-			}
-			if len(row.Input) == 0 || len(row.Target) == 0 || chosen.keep != nil && !chosen.keep(row.ID) {
-				continue
-			}
-			longest = max(longest, len(row.Target))
-			if n > 0 && row.ID == last {
-				v.references[n-1] = append(v.references[n-1], text(row.Target))
-				continue
-			}
-			if x != nil {
-				if _, _, ok := x.Find(row.Image); !ok {
-					continue
+	usable := func(row *tokens.Row) bool {
+		if len(row.Input) == 0 || len(row.Target) == 0 || chosen.keep != nil && !chosen.keep(row.ID) {
+			return false
+		}
+		if x == nil {
+			return true
+		}
+		_, _, ok := x.Find(row.Image)
+		return ok
+	}
+	each := func(f func(row *tokens.Row)) error {
+		for _, s := range shards {
+			for row, err := range s.All() {
+				if err != nil {
+					return fmt.Errorf("input %s: %w", task.in.Name, err)
+				}
+				if usable(&row) {
+					f(&row)
 				}
 			}
+		}
+		return nil
+	}
+	drawn := map[string]bool{}
+	if limit > 0 {
+		draw, last := split.NewDraw(limit), ""
+		err := each(func(row *tokens.Row) {
+			if row.ID != last {
+				draw.Add(split.Row{ID: row.ID, Key: split.Key(*r.stage.Seed, row.ID)})
+			}
 			last = row.ID
-			v.sources = append(v.sources, source{id: row.ID, image: row.Image, input: row.Input})
-			v.references = append(v.references, []string{text(row.Target)})
+		})
+		if err != nil {
+			return v, 0, err
+		}
+		for _, row := range draw.Rows() {
+			drawn[row.ID] = true
 		}
 	}
-	if len(v.sources) == 0 {
-		return v, 0, fmt.Errorf("task %s: split %s has no rows to validate on", task.name, split)
+	err = each(func(row *tokens.Row) {
+		if limit > 0 && !drawn[row.ID] {
+			return
+		}
+		longest = max(longest, len(row.Target))
+		if n := len(v.sources); n > 0 && row.ID == v.sources[n-1].id {
+			v.references[n-1] = append(v.references[n-1], text(row.Target))
+			return
+		}
+		v.sources = append(v.sources, source{id: row.ID, image: row.Image, input: row.Input})
+		v.references = append(v.references, []string{text(row.Target)})
+	})
+	if err == nil && len(v.sources) == 0 {
+		err = fmt.Errorf("task %s: split %s has no rows to validate on", task.name, name)
 	}
-	return v, longest, nil
+	return v, longest, err
 }
 
 // due reports whether the present weights are to be validated.
