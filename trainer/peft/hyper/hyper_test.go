@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"espalier/trainer/ckpt"
-	"espalier/trainer/cpu"
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
 	"espalier/trainer/nn"
@@ -79,54 +78,12 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// toy is a random model of three layers, two of them of the encoder.
-func toy(t *testing.T, methods ...peft.Method) (*cpu.Device, *t5.Model) {
-	t.Helper()
-	dev := cpu.New(1)
-	none := 0.0
-	b, err := t5.Random(dev, t5.Config{Vocab: 19, Width: 8, HeadWidth: 3, Hidden: 12, Layers: 2, DecoderLayers: 1, Heads: 2, Drop: &none}, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := t5.New(b, t5.Options{Methods: methods, Given: peft.Given{Tasks: []string{"a", "b", "c"}}, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		m.Free()
-		if err := dev.Err(); err != nil {
-			t.Error(err)
-		}
-		dev.Close()
-	})
-	return dev, m
-}
+var given = peft.Given{Tasks: pefttest.Tasks}
 
-var toyBatch = &t5.Batch{
-	Source: [][]int32{{4, 5, 6, 7, 1}, {8, 9, 1}},
-	Target: [][]int32{{10, 11, 1}, {12, 1}},
-	Task:   1,
-}
-
-// loss computes a batch and, if asked, its gradients.
-func loss(t *testing.T, m *t5.Model, tape *grad.Tape, b *t5.Batch, back bool) float64 {
+// plainLoss is the loss of a model on the toy's batch.
+func plainLoss(t *testing.T, m *t5.Model) float64 {
 	t.Helper()
-	tape.Begin(grad.Step{Grad: back})
-	if back {
-		m.Params().Train()
-	}
-	l, _, err := m.Loss(tape, b, t5.LossOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := read(tape, l)
-	if back {
-		tape.Backward(l)
-	}
-	return float64(x[0])
+	return pefttest.Loss(t, m, grad.New(m.Params().Device()), pefttest.ToyBatch(given), false)
 }
 
 // Hyper-embeddings of the factored projector are those of the plain one, which
@@ -135,9 +92,10 @@ func TestFactored(t *testing.T) {
 	for _, s := range []Settings{{}, {LayerTable: "each"}, {Networks: "stack"}, {Tables: "stack"}, {Tables: "all", Networks: "stack", LayerTable: "each"}} {
 		s.Rows, s.Hidden, s.Width, s.Bottleneck, s.Prefixes, s.Adapters = 3, 5, 4, 2, true, true
 		m := &probe{s: s}
-		dev, model := toy(t, m)
+		model := pefttest.Toy(t, given, m)
+		dev := model.Params().Device()
 		tape := grad.New(dev)
-		loss(t, model, tape, toyBatch, false)
+		pefttest.Loss(t, model, tape, pefttest.ToyBatch(given), false)
 		value := func(p *nn.Param) []float32 { return pefttest.Value(dev, p) }
 		for _, g := range m.b.branches[0].groups {
 			got := read(tape, g.embed(m.pass).value)
@@ -210,44 +168,9 @@ func TestSwitches(t *testing.T) {
 			s := c.s
 			s.Rows, s.Hidden, s.Width, s.Bottleneck, s.Prefixes, s.Adapters, s.HeadStd = 3, 5, 4, 2, true, true, 0.5
 			m := &probe{s: s}
-			dev, model := toy(t, m)
+			model := pefttest.Gradients(t, given, m)
 			if got := model.Params().CountTrained() - 72; got != c.want {
 				t.Errorf("%d trained values without gains, want %d", got, c.want)
-			}
-			tape := grad.New(dev)
-			loss(t, model, tape, toyBatch, true)
-			for _, p := range model.Params().All() {
-				if p.Frozen {
-					continue
-				}
-				x, g := pefttest.Value(dev, p), make([]float32, p.Len())
-				dev.Read(g, p.Grad)
-				at, size := 0, float32(0)
-				for i, v := range g {
-					if v = max(v, -v); v > size {
-						at, size = i, v
-					}
-				}
-				if size == 0 {
-					t.Errorf("%s gets no gradient", p.Path)
-					continue
-				}
-				const h = 5e-4
-				var side [2]float64
-				for k, d := range []float32{-h, h} {
-					y := slices.Clone(x)
-					y[at] += d
-					if err := model.Params().Set(p.Path, y); err != nil {
-						t.Fatal(err)
-					}
-					side[k] = loss(t, model, tape, toyBatch, false)
-				}
-				if err := model.Params().Set(p.Path, x); err != nil {
-					t.Fatal(err)
-				}
-				if d := (side[1] - side[0]) / (2 * h); math.Abs(d-float64(g[at])) > 2e-3+0.03*math.Abs(d) {
-					t.Errorf("gradient of %s at %d is %g, differences give %g", p.Path, at, g[at], d)
-				}
 			}
 		})
 	}
@@ -257,17 +180,15 @@ func TestSwitches(t *testing.T) {
 // is the plain one.
 func TestNoAdapter(t *testing.T) {
 	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, Adapters: true, HeadStd: 0.5}}
-	dev, model := toy(t, m)
-	_, plain := toy(t)
-	tape := grad.New(dev)
-	want := loss(t, plain, grad.New(plain.Params().Device()), toyBatch, false)
-	if got := loss(t, model, tape, toyBatch, false); math.Abs(got-want) < 1e-3 {
+	model := pefttest.Toy(t, given, m)
+	want := plainLoss(t, pefttest.Toy(t, given))
+	if got := plainLoss(t, model); math.Abs(got-want) < 1e-3 {
 		t.Errorf("adapters do not change the loss, %g", got)
 	}
 	if err := model.Params().Set("hyper.task.lambda", make([]float32, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if got := loss(t, model, tape, toyBatch, false); math.Abs(got-want) > 1e-6 {
+	if got := plainLoss(t, model); math.Abs(got-want) > 1e-6 {
 		t.Errorf("loss %g with lambda 0, want that of the plain model, %g", got, want)
 	}
 }
@@ -276,9 +197,9 @@ func TestNoAdapter(t *testing.T) {
 // alike.
 func TestRowOrder(t *testing.T) {
 	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, Prefixes: true, Adapters: true, HeadStd: 0.5}}
-	dev, model := toy(t, m)
-	tape := grad.New(dev)
-	want := loss(t, model, tape, toyBatch, false)
+	model := pefttest.Toy(t, given, m)
+	dev := model.Params().Device()
+	want := plainLoss(t, model)
 	for _, path := range []string{"hyper.tasks", "hyper.layers", "hyper.blocks"} {
 		x := pefttest.Value(dev, model.Params().Get(path))
 		y := slices.Clone(x)
@@ -291,7 +212,7 @@ func TestRowOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := loss(t, model, tape, toyBatch, false); math.Abs(got-want) > 1e-6 {
+	if got := plainLoss(t, model); math.Abs(got-want) > 1e-6 {
 		t.Errorf("loss %g with rows in another order, want %g", got, want)
 	}
 }
