@@ -176,9 +176,10 @@ func (g *Ingest) Run(ctx context.Context, t *pipeline.Task, part pipeline.Part) 
 	return r.read(ctx, t, src.Source, sl.Of)
 }
 
-// Finish has nothing to add: duplicate keys were settled by Plan.
+// Finish takes out rows whose key a row of an earlier file of the split has. Plan
+// has settled those within a file.
 func (g *Ingest) Finish(ctx context.Context, t *pipeline.Task, parts []pipeline.Part) error {
-	return nil
+	return g.merged(ctx, t, parts)
 }
 
 // rawsOf are the files of an input.

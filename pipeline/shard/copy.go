@@ -37,7 +37,11 @@ func OpenCopier(r io.ReaderAt, size int64, id, mark string) (c *Copier, err erro
 	return c, nil
 }
 
-// Each calls do with the id of every row in order; put writes that row. Groups
+// Rows returns the number of rows.
+func (c *Copier) Rows() int64 { return c.f.NumRows() }
+
+// Each calls do with the id of every row in order; put writes that row,
+// with another mark unless that is empty. Groups
 // of rows are checked before they are read.
 func (c *Copier) Each(r io.ReaderAt, do func(id string, put func(w *CopyWriter, mark string) error) error) (err error) {
 	defer caught(&err, "read: %w", ErrFormat)
@@ -114,7 +118,7 @@ func (w *CopyWriter) put(row parquet.Row, mark string) (err error) {
 	defer caught(&err, "copy row %d", w.rows)
 	row = row.Clone()
 	for i, v := range row {
-		if v.Column() == w.mark {
+		if v.Column() == w.mark && mark != "" {
 			row[i] = parquet.ByteArrayValue([]byte(mark)).Level(0, 0, w.mark)
 		}
 		w.bytes += 2
