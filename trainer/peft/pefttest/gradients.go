@@ -122,3 +122,14 @@ func Gradients(t *testing.T, g peft.Given, methods ...peft.Method) *t5.Model {
 	}
 	return m
 }
+
+// StartsPlain checks that an edited model starts as the plain one.
+func StartsPlain(t *testing.T, g peft.Given, methods ...peft.Method) {
+	t.Helper()
+	loss := func(m *t5.Model) float64 {
+		return Loss(t, m, grad.New(m.Params().Device()), ToyBatch(g), false)
+	}
+	if got, want := loss(Toy(t, g, methods...)), loss(Toy(t, g)); got != want {
+		t.Errorf("the first loss is %g, that of the plain model %g", got, want)
+	}
+}

@@ -45,3 +45,15 @@ func HyperPath(name string) string {
 func BaseConfig() t5.Config {
 	return t5.Config{Vocab: 32128, Width: 768, HeadWidth: 64, Hidden: 3072, Layers: 12, Heads: 12}
 }
+
+// PrefixPath returns the parameter of package prefix that the HyperPELT goldens
+// call by a short name, such as enc.self.w_down, or "".
+func PrefixPath(name string) string {
+	site, part, _ := strings.Cut(strings.NewReplacer("enc.self.", "encoder|", "dec.self.", "decoder|", "dec.cross.", "cross|").Replace(name), "|")
+	if part == "" {
+		return ""
+	}
+	return "prefix." + site + "." + map[string]string{
+		"e": "table", "w_down": "in.weight", "c_down": "in.bias", "w_up": "out.weight", "c_up": "out.bias",
+	}[part]
+}
