@@ -32,9 +32,13 @@ const (
 // "examples". With an input "words", which holds one file *.vocab such as the
 // published word.vocab, it takes the words from there and learns nothing. Its
 // output holds word.vocab and vocab.json.
+//
+// Of type unigram it learns from the sources and targets of the rendered texts
+// of all its inputs, as unigram.Learn does, for models of random weights. Its
+// output is a SentencePiece model, spiece.model.
 type Train struct {
-	Type   string `yaml:"type" json:"type" doc:"word or radix; default radix"`
-	Size   int    `yaml:"size" json:"size" doc:"word ids, the 4 special ones included; default 10001"`
+	Type   string `yaml:"type" json:"type" doc:"word, radix or unigram; default radix"`
+	Size   int    `yaml:"size" json:"size" doc:"ids, the special ones included; default 10001, 1000 of type unigram"`
 	Base   int    `yaml:"base" json:"base" doc:"values of a radix digit; default 768"`
 	Digits int    `yaml:"digits" json:"digits" doc:"digits of a word; default the fewest that do"`
 	MaxLen int    `yaml:"max_len" json:"max_len" doc:"ids of the longest caption with BOS and EOS; default 18 for words, room for 12 words for radix"`
@@ -51,6 +55,9 @@ func (*Train) Version() int { return 1 }
 // Check fills in defaults.
 func (s *Train) Check() error {
 	s.Type = cmp.Or(s.Type, Radix)
+	if s.Type == Unigram {
+		return s.checkUnigram()
+	}
 	s.Size = cmp.Or(s.Size, 10001)
 	s.Field = cmp.Or(s.Field, Tokens)
 	s.Split = cmp.Or(s.Split, "train")
@@ -70,7 +77,7 @@ func (s *Train) Check() error {
 			errs = append(errs, errors.New("base, digits: a word vocabulary has none"))
 		}
 	default:
-		errs = append(errs, fmt.Errorf("type: %q, want %s or %s", s.Type, Word, Radix))
+		errs = append(errs, fmt.Errorf("type: %q, want %s, %s or %s", s.Type, Word, Radix, Unigram))
 	}
 	if s.Size < int(word.First)+1 {
 		errs = append(errs, fmt.Errorf("size: %d, want at least %d", s.Size, word.First+1))
@@ -90,6 +97,9 @@ func checkField(field string) error {
 
 // Run makes the vocabulary.
 func (s *Train) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
+	if s.Type == Unigram {
+		return s.learnUnigram(ctx, t)
+	}
 	var words *word.Vocab
 	var err error
 	if in := t.In["words"]; in != nil {

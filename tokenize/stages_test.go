@@ -201,6 +201,8 @@ func TestStageChecks(t *testing.T) {
 		{Train{MaxLen: 2}, "max_len: 2"},
 		{Train{Field: "text"}, "field"},
 		{Train{Digits: 40}, "digits: 40"},
+		{Train{Type: Unigram, Base: 3}, "base, digits, max_len, field"},
+		{Train{Type: Unigram, Size: 3}, "size: 3"},
 	} {
 		if err := c.s.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)
