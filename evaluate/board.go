@@ -107,7 +107,7 @@ func (r *boardRun) sort(b board) error {
 	seen := make([]bool, len(b.tasks))
 	r.task = make([]int, r.corpus.n())
 	for i, id := range r.corpus.IDs {
-		name, _, ok := strings.Cut(id, "/")
+		name, _, ok := strings.Cut(strings.TrimPrefix(id, b.name+"/"), "/") // ids of examples begin with the corpus
 		k, is := number[strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))]
 		if !ok || !is {
 			return fmt.Errorf("metric %s: id %s: want TASK/ID, where TASK is one of %s", b.name, id, strings.Join(known, ", "))

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"espalier/evaluate/input"
 	"espalier/pipeline"
@@ -31,11 +32,12 @@ const (
 // Measure is the stage that scores predictions against the references of
 // examples.
 //
-// Inputs: examples; predictions, unless the candidate is another. Output:
+// Inputs: examples; predictions, unless the candidate is another; of several
+// tasks also under names such as examples-small. Output:
 // scores.parquet, score rows of the whole split and of every example.
 type Measure struct {
 	Metrics   []string          `yaml:"metrics" json:"metrics" doc:"as espalier eval names them; by default bleu, rouge-l and cider"`
-	Split     string            `yaml:"split" json:"split" doc:"by default test"`
+	Split     string            `yaml:"split" json:"split" doc:"by default test; any for those that were predicted"`
 	Only      string            `yaml:"only" json:"only" doc:"score only examples that have this mark in meta.marks, or this member of meta as true"`
 	Candidate string            `yaml:"candidate" json:"candidate" doc:"predictions (default); references: one of each example against its others; constant: the best caption for all images"`
 	Train     string            `yaml:"train" json:"train" doc:"split from which constant takes its caption; by default train"`
@@ -81,11 +83,12 @@ func (m *Measure) Check() error {
 
 // Run scores the split.
 func (m *Measure) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
-	in := t.In["examples"]
-	if in == nil {
+	ins := members(t, "examples")
+	if len(ins) == 0 {
 		return errors.New("evaluate/measure: no input named examples")
 	}
-	refs, head, err := readExamples(ctx, in, m.Split, m.Only)
+	in := ins[0]
+	refs, head, err := m.references(ctx, t, ins)
 	if err != nil {
 		return err
 	}
@@ -183,7 +186,72 @@ func readShards[T any](ctx context.Context, in *pipeline.Input, entries []store.
 	return nil
 }
 
-// readExamples reads the references of a split, in the order of its shards.
+// AnySplit means the splits that were predicted.
+const AnySplit = "any"
+
+// splitsOf returns the splits of predictions that are scored.
+func (m *Measure) splitsOf(in *pipeline.Input) []string {
+	if m.Split == AnySplit {
+		return in.Manifest.Splits()
+	}
+	return []string{m.Split}
+}
+
+// members returns the inputs of a name, those of NAME-ANYTHING, and what a
+// collecting stage gathered under either.
+func members(t *pipeline.Task, name string) []*pipeline.Input {
+	out := t.Gather(name)
+	seen := map[string]bool{}
+	for _, in := range slices.Sorted(maps.Keys(t.In)) {
+		base, _, _ := strings.Cut(in, "[")
+		if strings.HasPrefix(base, name+"-") && !seen[base] {
+			seen[base] = true
+			out = append(out, t.Gather(base)...)
+		}
+	}
+	return out
+}
+
+// references reads the references of all examples, which may be of several
+// tasks.
+func (m *Measure) references(ctx context.Context, t *pipeline.Task, ins []*pipeline.Input) (*input.Joined, score.Row, error) {
+	splits := []string{m.Split}
+	if m.Split == AnySplit {
+		splits = nil
+		for _, p := range members(t, "predictions") {
+			splits = append(splits, p.Manifest.Splits()...)
+		}
+		slices.Sort(splits)
+		splits = slices.Compact(splits)
+	}
+	var head score.Row
+	out := &input.Joined{}
+	for i, in := range ins {
+		for _, split := range splits {
+			if m.Split == AnySplit && len(in.Shards(split)) == 0 {
+				continue
+			}
+			r, h, err := readExamples(ctx, in, split, m.Only)
+			if err != nil {
+				return nil, head, err
+			}
+			out.IDs, out.References, out.Places = append(out.IDs, r.IDs...), append(out.References, r.References...), append(out.Places, r.Places...)
+			if i == 0 {
+				head = h
+			}
+			if h.Corpus != head.Corpus {
+				head.Corpus = ""
+			}
+			if h.Task != head.Task {
+				head.Task = ""
+			}
+		}
+	}
+	return out, head, nil
+}
+
+// readExamples reads the references of a split, in the order of its shards; of
+// an example without any, its label.
 func readExamples(ctx context.Context, in *pipeline.Input, split, only string) (*input.Joined, score.Row, error) {
 	var head score.Row
 	out := &input.Joined{}
@@ -196,6 +264,9 @@ func readExamples(ctx context.Context, in *pipeline.Input, split, only string) (
 		return nil, head, err
 	}
 	err = readShards(ctx, in, entries, func(e *example.Head) error {
+		if len(e.References) == 0 && e.Label != nil {
+			e.References = []string{*e.Label}
+		}
 		if only != "" && !marked[e.ID] || len(e.References) == 0 {
 			return nil
 		}
@@ -270,31 +341,40 @@ func readMarks(ctx context.Context, in *pipeline.Input, entries []store.FileEntr
 
 // predictions joins the best prediction of each example.
 func (m *Measure) predictions(ctx context.Context, t *pipeline.Task, refs *input.Joined) (*input.Joined, error) {
-	in := t.In["predictions"]
-	if in == nil {
+	ins := members(t, "predictions")
+	if len(ins) == 0 {
 		return nil, errors.New("evaluate/measure: no input named predictions")
 	}
-	entries := in.Shards(m.Split)
-	if len(entries) == 0 {
-		return nil, fmt.Errorf("evaluate/measure: %s has no predictions of split %s, only %q", in.Node, m.Split, in.Manifest.Splits())
-	}
+	in := ins[0]
 	texts := make(map[string]string)
-	err := readShards(ctx, in, entries, func(p *prediction.Row) error {
-		if p.Rank != 0 {
+	for _, in := range ins {
+		var entries []store.FileEntry
+		for _, split := range m.splitsOf(in) {
+			entries = append(entries, in.Shards(split)...)
+		}
+		if len(entries) == 0 {
+			return nil, fmt.Errorf("evaluate/measure: %s has no predictions of split %s, only %q", in.Node, m.Split, in.Manifest.Splits())
+		}
+		err := readShards(ctx, in, entries, func(p *prediction.Row) error {
+			if p.Rank != 0 {
+				return nil
+			}
+			if _, twice := texts[p.ID]; twice {
+				return fmt.Errorf("example %s is predicted twice", p.ID)
+			}
+			texts[p.ID] = p.Text
 			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		if _, twice := texts[p.ID]; twice {
-			return fmt.Errorf("example %s is predicted twice", p.ID)
-		}
-		texts[p.ID] = p.Text
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	out := &input.Joined{}
 	for i, id := range refs.IDs {
 		text, ok := texts[id]
+		if !ok && m.Split == AnySplit {
+			continue
+		}
 		if !ok {
 			out.Unpredicted = append(out.Unpredicted, id)
 			continue

@@ -145,16 +145,28 @@ func (p *parser) checkInputs(d *decl, in *node) {
 	all := slices.Concat(want.needs, want.takes)
 	if in != nil && !want.any {
 		for _, f := range in.fields {
-			if !slices.Contains(all, f.name) {
+			if !slices.Contains(all, f.name) && !slices.Contains(want.parts, partOf(f.name, want.parts)) {
 				p.fault(d, f.at, "inputs."+f.name, d.kind+" has no such input"+DidYouMean(f.name, all))
 			}
 		}
 	}
 	for _, name := range want.needs {
-		if in.field(name) == nil {
+		part := in != nil && slices.ContainsFunc(in.fields, func(f field) bool { return partOf(f.name, want.parts) == name })
+		if in.field(name) == nil && !part {
 			p.fault(d, d.at, "inputs."+name, "required by "+d.kind)
 		}
 	}
+}
+
+// partOf returns the name of which an input such as NAME-ANYTHING is a part, or
+// "".
+func partOf(name string, parts []string) string {
+	for _, p := range parts {
+		if strings.HasPrefix(name, p+"-") {
+			return p
+		}
+	}
+	return ""
 }
 
 func (p *parser) declareMatrix(d *decl, m *node) {

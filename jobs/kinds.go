@@ -45,6 +45,7 @@ func Kinds() map[string]func() pipeline.Stage {
 type ports struct {
 	needs []string
 	takes []string // can do without
+	parts []string // may also come as several, NAME-ANYTHING
 	any   bool     // reads inputs of all other names too
 }
 
@@ -66,7 +67,7 @@ var inputsOf = map[string]ports{
 	"trainer/predict":    {needs: []string{"model", "features", "examples"}},
 	"trainer/tune":       {takes: []string{"backbone", "vocab", "features", "init"}, any: true},
 	"trainer/generate":   {needs: []string{"model", "tokens"}, takes: []string{"backbone", "vocab", "features"}, any: true},
-	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions"}},
+	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions"}, parts: []string{"examples", "predictions"}},
 	"evaluate/aggregate": {needs: []string{"scores"}},
 	"evaluate/report":    {any: true},
 }
