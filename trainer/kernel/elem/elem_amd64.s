@@ -727,64 +727,35 @@ TEXT ·geluErfAVX512(SB), NOSPLIT, $0-24
 	XORQ BX, BX
 
 loop:
-	CMPQ         DX, $0x10
-	JL           tail
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      w41a00000<>+0(SB), Z1
-	VANDPS       w7fffffff<>+0(SB), Z0, Z2
-	VMULPS       w3f3504f3<>+0(SB), Z2, Z2
-	VMINPS       Z2, Z1, Z1
-	VMULPS       Z1, Z1, Z2
-	VMOVUPS      Z2, Z5
-	VFMSUB231PS  Z1, Z1, Z5
-	VXORPS       w80000000<>+0(SB), Z2, Z2
-	VMOVUPS      w42c80000<>+0(SB), Z6
-	VMINPS       Z2, Z6, Z2
-	VMOVUPS      wc2d00000<>+0(SB), Z6
-	VMAXPS       Z2, Z6, Z2
-	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z6
-	VRNDSCALEPS  $0x08, Z6, Z6
-	VMOVUPS      Z2, Z2
-	VFNMADD231PS w3f318000<>+0(SB), Z6, Z2
-	VFNMADD231PS wb95e8083<>+0(SB), Z6, Z2
-	VMOVUPS      w3ab688be<>+0(SB), Z7
-	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z7
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z7
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z7
-	VFMADD213PS  w3f000000<>+0(SB), Z2, Z7
-	VMULPS       Z2, Z2, Z8
-	VFMADD213PS  Z2, Z8, Z7
-	VADDPS       w3f800000<>+0(SB), Z7, Z2
-	VSCALEFPS    Z6, Z2, Z2
-	VMULPS       Z5, Z2, Z5
-	VSUBPS       Z5, Z2, Z2
-	VMOVUPS      w3f800000<>+0(SB), Z5
-	VMOVUPS      Z1, Z1
-	VMOVUPS      w3ecccccd<>+0(SB), Z6
-	VFMADD213PS  w3f800000<>+0(SB), Z6, Z1
-	VDIVPS       Z1, Z5, Z1
-	VMOVUPS      wbd0d45a1<>+0(SB), Z5
-	VFMADD213PS  w3e65c6a2<>+0(SB), Z1, Z5
-	VFMADD213PS  wbf0f6f28<>+0(SB), Z1, Z5
-	VFMADD213PS  w3f20ed66<>+0(SB), Z1, Z5
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Z1, Z5
-	VFMADD213PS  w3e9d712c<>+0(SB), Z1, Z5
-	VFMADD213PS  w3df0cf12<>+0(SB), Z1, Z5
-	VFMADD213PS  w3e5eb24e<>+0(SB), Z1, Z5
-	VFMADD213PS  w3e660a3a<>+0(SB), Z1, Z5
-	VFMADD213PS  w3e6723c0<>+0(SB), Z1, Z5
-	VMULPS       w3f000000<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z5, Z1
-	VMULPS       Z2, Z1, Z1
-	VMOVUPS      w3f800000<>+0(SB), Z2
-	VSUBPS       Z1, Z2, Z2
-	VCMPPS       $0x11, w00000000<>+0(SB), Z0, K1
-	VBLENDMPS    Z1, Z2, K1, Z3
-	VMULPS       Z3, Z0, Z0
-	VMOVUPS      Z0, (AX)(BX*4)
-	ADDQ         $0x10, BX
-	SUBQ         $0x10, DX
-	JMP          loop
+	CMPQ        DX, $0x10
+	JL          tail
+	VMOVUPS     (CX)(BX*4), Z0
+	VANDPS      w7fffffff<>+0(SB), Z0, Z1
+	VMULPS      w40200000<>+0(SB), Z1, Z1
+	VMINPS      w41700000<>+0(SB), Z1, Z1
+	VRNDSCALEPS $0x09, Z1, Z4
+	VSUBPS      Z4, Z1, Z1
+	VCVTPS2DQ   Z4, Z4
+	VPERMPS     normal5<>+0(SB), Z4, Z5
+	VPERMPS     normal4<>+0(SB), Z4, Z6
+	VFMADD213PS Z6, Z1, Z5
+	VPERMPS     normal3<>+0(SB), Z4, Z6
+	VFMADD213PS Z6, Z1, Z5
+	VPERMPS     normal2<>+0(SB), Z4, Z6
+	VFMADD213PS Z6, Z1, Z5
+	VPERMPS     normal1<>+0(SB), Z4, Z6
+	VFMADD213PS Z6, Z1, Z5
+	VPERMPS     normal0<>+0(SB), Z4, Z4
+	VFMADD213PS Z4, Z1, Z5
+	VCMPPS      $0x11, w00000000<>+0(SB), Z0, K1
+	VMOVUPS     w3f800000<>+0(SB), Z1
+	VSUBPS      Z5, Z1, Z1
+	VBLENDMPS   Z5, Z1, K1, Z2
+	VMULPS      Z2, Z0, Z0
+	VMOVUPS     Z0, (AX)(BX*4)
+	ADDQ        $0x10, BX
+	SUBQ        $0x10, DX
+	JMP         loop
 
 tail:
 	TESTQ        DX, DX
@@ -792,80 +763,33 @@ tail:
 	VPBROADCASTD DX, Z0
 	VPCMPGTD     index<>+0(SB), Z0, K1
 	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VMOVUPS      w41a00000<>+0(SB), Z1
-	VANDPS       w7fffffff<>+0(SB), Z0, Z2
-	VMULPS       w3f3504f3<>+0(SB), Z2, Z2
-	VMINPS       Z2, Z1, Z1
-	VMULPS       Z1, Z1, Z2
-	VMOVUPS      Z2, Z3
-	VFMSUB231PS  Z1, Z1, Z3
-	VXORPS       w80000000<>+0(SB), Z2, Z2
-	VMOVUPS      w42c80000<>+0(SB), Z5
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      wc2d00000<>+0(SB), Z5
-	VMAXPS       Z2, Z5, Z2
-	VMULPS       w3fb8aa3b<>+0(SB), Z2, Z5
-	VRNDSCALEPS  $0x08, Z5, Z5
-	VMOVUPS      Z2, Z2
-	VFNMADD231PS w3f318000<>+0(SB), Z5, Z2
-	VFNMADD231PS wb95e8083<>+0(SB), Z5, Z2
-	VMOVUPS      w3ab688be<>+0(SB), Z6
-	VFMADD213PS  w3c0905f1<>+0(SB), Z2, Z6
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Z2, Z6
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Z2, Z6
-	VFMADD213PS  w3f000000<>+0(SB), Z2, Z6
-	VMULPS       Z2, Z2, Z7
-	VFMADD213PS  Z2, Z7, Z6
-	VADDPS       w3f800000<>+0(SB), Z6, Z2
-	VSCALEFPS    Z5, Z2, Z2
-	VMULPS       Z3, Z2, Z3
-	VSUBPS       Z3, Z2, Z2
-	VMOVUPS      w3f800000<>+0(SB), Z3
-	VMOVUPS      Z1, Z1
-	VMOVUPS      w3ecccccd<>+0(SB), Z5
-	VFMADD213PS  w3f800000<>+0(SB), Z5, Z1
-	VDIVPS       Z1, Z3, Z1
-	VMOVUPS      wbd0d45a1<>+0(SB), Z3
-	VFMADD213PS  w3e65c6a2<>+0(SB), Z1, Z3
-	VFMADD213PS  wbf0f6f28<>+0(SB), Z1, Z3
-	VFMADD213PS  w3f20ed66<>+0(SB), Z1, Z3
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Z1, Z3
-	VFMADD213PS  w3e9d712c<>+0(SB), Z1, Z3
-	VFMADD213PS  w3df0cf12<>+0(SB), Z1, Z3
-	VFMADD213PS  w3e5eb24e<>+0(SB), Z1, Z3
-	VFMADD213PS  w3e660a3a<>+0(SB), Z1, Z3
-	VFMADD213PS  w3e6723c0<>+0(SB), Z1, Z3
-	VMULPS       w3f000000<>+0(SB), Z1, Z1
-	VMULPS       Z1, Z3, Z1
-	VMULPS       Z2, Z1, Z1
-	VMOVUPS      w3f800000<>+0(SB), Z2
-	VSUBPS       Z1, Z2, Z2
+	VANDPS       w7fffffff<>+0(SB), Z0, Z1
+	VMULPS       w40200000<>+0(SB), Z1, Z1
+	VMINPS       w41700000<>+0(SB), Z1, Z1
+	VRNDSCALEPS  $0x09, Z1, Z2
+	VSUBPS       Z2, Z1, Z1
+	VCVTPS2DQ    Z2, Z2
+	VPERMPS      normal5<>+0(SB), Z2, Z4
+	VPERMPS      normal4<>+0(SB), Z2, Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VPERMPS      normal3<>+0(SB), Z2, Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VPERMPS      normal2<>+0(SB), Z2, Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VPERMPS      normal1<>+0(SB), Z2, Z5
+	VFMADD213PS  Z5, Z1, Z4
+	VPERMPS      normal0<>+0(SB), Z2, Z2
+	VFMADD213PS  Z2, Z1, Z4
 	VCMPPS       $0x11, w00000000<>+0(SB), Z0, K2
-	VBLENDMPS    Z1, Z2, K2, Z4
-	VMULPS       Z4, Z0, Z0
+	VMOVUPS      w3f800000<>+0(SB), Z1
+	VSUBPS       Z4, Z1, Z1
+	VBLENDMPS    Z4, Z1, K2, Z3
+	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
 	RET
-
-DATA w41a00000<>+0(SB)/4, $0x41a00000
-DATA w41a00000<>+4(SB)/4, $0x41a00000
-DATA w41a00000<>+8(SB)/4, $0x41a00000
-DATA w41a00000<>+12(SB)/4, $0x41a00000
-DATA w41a00000<>+16(SB)/4, $0x41a00000
-DATA w41a00000<>+20(SB)/4, $0x41a00000
-DATA w41a00000<>+24(SB)/4, $0x41a00000
-DATA w41a00000<>+28(SB)/4, $0x41a00000
-DATA w41a00000<>+32(SB)/4, $0x41a00000
-DATA w41a00000<>+36(SB)/4, $0x41a00000
-DATA w41a00000<>+40(SB)/4, $0x41a00000
-DATA w41a00000<>+44(SB)/4, $0x41a00000
-DATA w41a00000<>+48(SB)/4, $0x41a00000
-DATA w41a00000<>+52(SB)/4, $0x41a00000
-DATA w41a00000<>+56(SB)/4, $0x41a00000
-DATA w41a00000<>+60(SB)/4, $0x41a00000
-GLOBL w41a00000<>(SB), RODATA|NOPTR, $64
 
 DATA w7fffffff<>+0(SB)/4, $0x7fffffff
 DATA w7fffffff<>+4(SB)/4, $0x7fffffff
@@ -885,221 +809,149 @@ DATA w7fffffff<>+56(SB)/4, $0x7fffffff
 DATA w7fffffff<>+60(SB)/4, $0x7fffffff
 GLOBL w7fffffff<>(SB), RODATA|NOPTR, $64
 
-DATA w3f3504f3<>+0(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+4(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+8(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+12(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+16(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+20(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+24(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+28(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+32(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+36(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+40(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+44(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+48(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+52(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+56(SB)/4, $0x3f3504f3
-DATA w3f3504f3<>+60(SB)/4, $0x3f3504f3
-GLOBL w3f3504f3<>(SB), RODATA|NOPTR, $64
+DATA w40200000<>+0(SB)/4, $0x40200000
+DATA w40200000<>+4(SB)/4, $0x40200000
+DATA w40200000<>+8(SB)/4, $0x40200000
+DATA w40200000<>+12(SB)/4, $0x40200000
+DATA w40200000<>+16(SB)/4, $0x40200000
+DATA w40200000<>+20(SB)/4, $0x40200000
+DATA w40200000<>+24(SB)/4, $0x40200000
+DATA w40200000<>+28(SB)/4, $0x40200000
+DATA w40200000<>+32(SB)/4, $0x40200000
+DATA w40200000<>+36(SB)/4, $0x40200000
+DATA w40200000<>+40(SB)/4, $0x40200000
+DATA w40200000<>+44(SB)/4, $0x40200000
+DATA w40200000<>+48(SB)/4, $0x40200000
+DATA w40200000<>+52(SB)/4, $0x40200000
+DATA w40200000<>+56(SB)/4, $0x40200000
+DATA w40200000<>+60(SB)/4, $0x40200000
+GLOBL w40200000<>(SB), RODATA|NOPTR, $64
 
-DATA w3ecccccd<>+0(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+4(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+8(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+12(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+16(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+20(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+24(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+28(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+32(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+36(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+40(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+44(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+48(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+52(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+56(SB)/4, $0x3ecccccd
-DATA w3ecccccd<>+60(SB)/4, $0x3ecccccd
-GLOBL w3ecccccd<>(SB), RODATA|NOPTR, $64
+DATA w41700000<>+0(SB)/4, $0x41700000
+DATA w41700000<>+4(SB)/4, $0x41700000
+DATA w41700000<>+8(SB)/4, $0x41700000
+DATA w41700000<>+12(SB)/4, $0x41700000
+DATA w41700000<>+16(SB)/4, $0x41700000
+DATA w41700000<>+20(SB)/4, $0x41700000
+DATA w41700000<>+24(SB)/4, $0x41700000
+DATA w41700000<>+28(SB)/4, $0x41700000
+DATA w41700000<>+32(SB)/4, $0x41700000
+DATA w41700000<>+36(SB)/4, $0x41700000
+DATA w41700000<>+40(SB)/4, $0x41700000
+DATA w41700000<>+44(SB)/4, $0x41700000
+DATA w41700000<>+48(SB)/4, $0x41700000
+DATA w41700000<>+52(SB)/4, $0x41700000
+DATA w41700000<>+56(SB)/4, $0x41700000
+DATA w41700000<>+60(SB)/4, $0x41700000
+GLOBL w41700000<>(SB), RODATA|NOPTR, $64
 
-DATA wbd0d45a1<>+0(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+4(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+8(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+12(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+16(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+20(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+24(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+28(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+32(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+36(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+40(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+44(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+48(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+52(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+56(SB)/4, $0xbd0d45a1
-DATA wbd0d45a1<>+60(SB)/4, $0xbd0d45a1
-GLOBL wbd0d45a1<>(SB), RODATA|NOPTR, $64
+DATA normal5<>+0(SB)/4, $0xb8bfb8a5
+DATA normal5<>+4(SB)/4, $0xb7e6ff46
+DATA normal5<>+8(SB)/4, $0x382ae9da
+DATA normal5<>+12(SB)/4, $0x3882c24d
+DATA normal5<>+16(SB)/4, $0x38279122
+DATA normal5<>+20(SB)/4, $0x3707bc86
+DATA normal5<>+24(SB)/4, $0xb71b6bbf
+DATA normal5<>+28(SB)/4, $0xb73d53d0
+DATA normal5<>+32(SB)/4, $0xb6ed9d89
+DATA normal5<>+36(SB)/4, $0xb65235bd
+DATA normal5<>+40(SB)/4, $0xb58e714e
+DATA normal5<>+44(SB)/4, $0xb4994c3a
+DATA normal5<>+48(SB)/4, $0xb3859827
+DATA normal5<>+52(SB)/4, $0xb23ed312
+DATA normal5<>+56(SB)/4, $0xb0e12cbe
+DATA normal5<>+60(SB)/4, $0x00000000
+GLOBL normal5<>(SB), RODATA|NOPTR, $64
 
-DATA w3e65c6a2<>+0(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+4(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+8(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+12(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+16(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+20(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+24(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+28(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+32(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+36(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+40(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+44(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+48(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+52(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+56(SB)/4, $0x3e65c6a2
-DATA w3e65c6a2<>+60(SB)/4, $0x3e65c6a2
-GLOBL w3e65c6a2<>(SB), RODATA|NOPTR, $64
+DATA normal4<>+0(SB)/4, $0xb785dee6
+DATA normal4<>+4(SB)/4, $0xba004315
+DATA normal4<>+8(SB)/4, $0xba213725
+DATA normal4<>+12(SB)/4, $0xb9cbd023
+DATA normal4<>+16(SB)/4, $0xb88986c8
+DATA normal4<>+20(SB)/4, $0x3909ab2a
+DATA normal4<>+24(SB)/4, $0x392c418f
+DATA normal4<>+28(SB)/4, $0x38edf708
+DATA normal4<>+32(SB)/4, $0x386bef3c
+DATA normal4<>+36(SB)/4, $0x37b4d2e0
+DATA normal4<>+40(SB)/4, $0x36dd68d3
+DATA normal4<>+44(SB)/4, $0x35dc7823
+DATA normal4<>+48(SB)/4, $0x34b4815c
+DATA normal4<>+52(SB)/4, $0x3374d130
+DATA normal4<>+56(SB)/4, $0x320a3a9a
+DATA normal4<>+60(SB)/4, $0x00000000
+GLOBL normal4<>(SB), RODATA|NOPTR, $64
 
-DATA wbf0f6f28<>+0(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+4(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+8(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+12(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+16(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+20(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+24(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+28(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+32(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+36(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+40(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+44(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+48(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+52(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+56(SB)/4, $0xbf0f6f28
-DATA wbf0f6f28<>+60(SB)/4, $0xbf0f6f28
-GLOBL wbf0f6f28<>(SB), RODATA|NOPTR, $64
+DATA normal3<>+0(SB)/4, $0x3b8bbe80
+DATA normal3<>+4(SB)/4, $0x3b59b97d
+DATA normal3<>+8(SB)/4, $0x3a93df2a
+DATA normal3<>+12(SB)/4, $0xba6ef468
+DATA normal3<>+16(SB)/4, $0xbaf326a2
+DATA normal3<>+20(SB)/4, $0xbae3861f
+DATA normal3<>+24(SB)/4, $0xba956a6d
+DATA normal3<>+28(SB)/4, $0xba173c85
+DATA normal3<>+32(SB)/4, $0xb974f122
+DATA normal3<>+36(SB)/4, $0xb8a1c1bd
+DATA normal3<>+40(SB)/4, $0xb7b03215
+DATA normal3<>+44(SB)/4, $0xb69f6e61
+DATA normal3<>+48(SB)/4, $0xb570def7
+DATA normal3<>+52(SB)/4, $0xb41872d5
+DATA normal3<>+56(SB)/4, $0xb2a21c6b
+DATA normal3<>+60(SB)/4, $0x00000000
+GLOBL normal3<>(SB), RODATA|NOPTR, $64
 
-DATA w3f20ed66<>+0(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+4(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+8(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+12(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+16(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+20(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+24(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+28(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+32(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+36(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+40(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+44(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+48(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+52(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+56(SB)/4, $0x3f20ed66
-DATA w3f20ed66<>+60(SB)/4, $0x3f20ed66
-GLOBL w3f20ed66<>(SB), RODATA|NOPTR, $64
+DATA normal2<>+0(SB)/4, $0xb61b0227
+DATA normal2<>+4(SB)/4, $0x3c40fe28
+DATA normal2<>+8(SB)/4, $0x3c97da30
+DATA normal2<>+12(SB)/4, $0x3c98b717
+DATA normal2<>+16(SB)/4, $0x3c68a77b
+DATA normal2<>+20(SB)/4, $0x3c0d90a0
+DATA normal2<>+24(SB)/4, $0x3b8cea5e
+DATA normal2<>+28(SB)/4, $0x3ae860fc
+DATA normal2<>+32(SB)/4, $0x3a1fe8a3
+DATA normal2<>+36(SB)/4, $0x3938903f
+DATA normal2<>+40(SB)/4, $0x38333ba6
+DATA normal2<>+44(SB)/4, $0x3712cb2e
+DATA normal2<>+48(SB)/4, $0x35cb23b5
+DATA normal2<>+52(SB)/4, $0x346dcdb6
+DATA normal2<>+56(SB)/4, $0x32ebbbd1
+DATA normal2<>+60(SB)/4, $0x00000000
+GLOBL normal2<>(SB), RODATA|NOPTR, $64
 
-DATA wbeb3cc2e<>+0(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+4(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+8(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+12(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+16(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+20(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+24(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+28(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+32(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+36(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+40(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+44(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+48(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+52(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+56(SB)/4, $0xbeb3cc2e
-DATA wbeb3cc2e<>+60(SB)/4, $0xbeb3cc2e
-GLOBL wbeb3cc2e<>(SB), RODATA|NOPTR, $64
+DATA normal1<>+0(SB)/4, $0xbe236813
+DATA normal1<>+4(SB)/4, $0xbe16d7ce
+DATA normal1<>+8(SB)/4, $0xbded5090
+DATA normal1<>+12(SB)/4, $0xbd9f13c7
+DATA normal1<>+16(SB)/4, $0xbd35bbc5
+DATA normal1<>+20(SB)/4, $0xbcb0eb3e
+DATA normal1<>+24(SB)/4, $0xbc12c403
+DATA normal1<>+28(SB)/4, $0xbb4f7f78
+DATA normal1<>+32(SB)/4, $0xba79fb86
+DATA normal1<>+36(SB)/4, $0xb98050cc
+DATA normal1<>+40(SB)/4, $0xb8607f39
+DATA normal1<>+44(SB)/4, $0xb72757fe
+DATA normal1<>+48(SB)/4, $0xb5d495d3
+DATA normal1<>+52(SB)/4, $0xb4661de8
+DATA normal1<>+56(SB)/4, $0xb2d44086
+DATA normal1<>+60(SB)/4, $0x00000000
+GLOBL normal1<>(SB), RODATA|NOPTR, $64
 
-DATA w3e9d712c<>+0(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+4(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+8(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+12(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+16(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+20(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+24(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+28(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+32(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+36(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+40(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+44(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+48(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+52(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+56(SB)/4, $0x3e9d712c
-DATA w3e9d712c<>+60(SB)/4, $0x3e9d712c
-GLOBL w3e9d712c<>(SB), RODATA|NOPTR, $64
-
-DATA w3df0cf12<>+0(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+4(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+8(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+12(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+16(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+20(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+24(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+28(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+32(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+36(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+40(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+44(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+48(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+52(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+56(SB)/4, $0x3df0cf12
-DATA w3df0cf12<>+60(SB)/4, $0x3df0cf12
-GLOBL w3df0cf12<>(SB), RODATA|NOPTR, $64
-
-DATA w3e5eb24e<>+0(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+4(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+8(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+12(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+16(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+20(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+24(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+28(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+32(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+36(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+40(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+44(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+48(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+52(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+56(SB)/4, $0x3e5eb24e
-DATA w3e5eb24e<>+60(SB)/4, $0x3e5eb24e
-GLOBL w3e5eb24e<>(SB), RODATA|NOPTR, $64
-
-DATA w3e660a3a<>+0(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+4(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+8(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+12(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+16(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+20(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+24(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+28(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+32(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+36(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+40(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+44(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+48(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+52(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+56(SB)/4, $0x3e660a3a
-DATA w3e660a3a<>+60(SB)/4, $0x3e660a3a
-GLOBL w3e660a3a<>(SB), RODATA|NOPTR, $64
-
-DATA w3e6723c0<>+0(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+4(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+8(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+12(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+16(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+20(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+24(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+28(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+32(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+36(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+40(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+44(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+48(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+52(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+56(SB)/4, $0x3e6723c0
-DATA w3e6723c0<>+60(SB)/4, $0x3e6723c0
-GLOBL w3e6723c0<>(SB), RODATA|NOPTR, $64
+DATA normal0<>+0(SB)/4, $0x3f000000
+DATA normal0<>+4(SB)/4, $0x3eb06c90
+DATA normal0<>+8(SB)/4, $0x3e58f09f
+DATA normal0<>+12(SB)/4, $0x3deba9a6
+DATA normal0<>+16(SB)/4, $0x3d60753a
+DATA normal0<>+20(SB)/4, $0x3cba5e7d
+DATA normal0<>+24(SB)/4, $0x3c064ef6
+DATA normal0<>+28(SB)/4, $0x3b2773f8
+DATA normal0<>+32(SB)/4, $0x3a342105
+DATA normal0<>+36(SB)/4, $0x3926d652
+DATA normal0<>+40(SB)/4, $0x3804d69f
+DATA normal0<>+44(SB)/4, $0x36b59d1a
+DATA normal0<>+48(SB)/4, $0x3554f480
+DATA normal0<>+52(SB)/4, $0x33d5fb0e
+DATA normal0<>+56(SB)/4, $0x32381f34
+DATA normal0<>+60(SB)/4, $0x00000000
+GLOBL normal0<>(SB), RODATA|NOPTR, $64
 
 // func geluErfBackAVX512(out *float32, dy *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -1111,67 +963,38 @@ TEXT ·geluErfBackAVX512(SB), NOSPLIT, $0-32
 	XORQ SI, SI
 
 loop:
-	CMPQ         BX, $0x10
-	JL           tail
-	VMOVUPS      (CX)(SI*4), Z0
-	VMOVUPS      (DX)(SI*4), Z1
-	VMOVUPS      w41a00000<>+0(SB), Z2
-	VANDPS       w7fffffff<>+0(SB), Z1, Z3
-	VMULPS       w3f3504f3<>+0(SB), Z3, Z3
-	VMINPS       Z3, Z2, Z2
-	VMULPS       Z2, Z2, Z3
-	VMOVUPS      Z3, Z6
-	VFMSUB231PS  Z2, Z2, Z6
-	VXORPS       w80000000<>+0(SB), Z3, Z3
-	VMOVUPS      w42c80000<>+0(SB), Z7
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      wc2d00000<>+0(SB), Z7
-	VMAXPS       Z3, Z7, Z3
-	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z7
-	VRNDSCALEPS  $0x08, Z7, Z7
-	VMOVUPS      Z3, Z3
-	VFNMADD231PS w3f318000<>+0(SB), Z7, Z3
-	VFNMADD231PS wb95e8083<>+0(SB), Z7, Z3
-	VMOVUPS      w3ab688be<>+0(SB), Z8
-	VFMADD213PS  w3c0905f1<>+0(SB), Z3, Z8
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Z3, Z8
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Z3, Z8
-	VFMADD213PS  w3f000000<>+0(SB), Z3, Z8
-	VMULPS       Z3, Z3, Z9
-	VFMADD213PS  Z3, Z9, Z8
-	VADDPS       w3f800000<>+0(SB), Z8, Z3
-	VSCALEFPS    Z7, Z3, Z3
-	VMULPS       Z6, Z3, Z6
-	VSUBPS       Z6, Z3, Z3
-	VMOVUPS      w3f800000<>+0(SB), Z6
-	VMOVUPS      Z2, Z2
-	VMOVUPS      w3ecccccd<>+0(SB), Z7
-	VFMADD213PS  w3f800000<>+0(SB), Z7, Z2
-	VDIVPS       Z2, Z6, Z2
-	VMOVUPS      wbd0d45a1<>+0(SB), Z6
-	VFMADD213PS  w3e65c6a2<>+0(SB), Z2, Z6
-	VFMADD213PS  wbf0f6f28<>+0(SB), Z2, Z6
-	VFMADD213PS  w3f20ed66<>+0(SB), Z2, Z6
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Z2, Z6
-	VFMADD213PS  w3e9d712c<>+0(SB), Z2, Z6
-	VFMADD213PS  w3df0cf12<>+0(SB), Z2, Z6
-	VFMADD213PS  w3e5eb24e<>+0(SB), Z2, Z6
-	VFMADD213PS  w3e660a3a<>+0(SB), Z2, Z6
-	VFMADD213PS  w3e6723c0<>+0(SB), Z2, Z6
-	VMULPS       w3f000000<>+0(SB), Z2, Z2
-	VMULPS       Z2, Z6, Z2
-	VMULPS       Z3, Z2, Z2
-	VMOVUPS      w3f800000<>+0(SB), Z6
-	VSUBPS       Z2, Z6, Z6
-	VCMPPS       $0x11, w00000000<>+0(SB), Z1, K1
-	VBLENDMPS    Z2, Z6, K1, Z4
-	VMULPS       w3ecc422a<>+0(SB), Z1, Z1
-	VFMADD231PS  Z3, Z1, Z4
-	VMULPS       Z0, Z4, Z0
-	VMOVUPS      Z0, (AX)(SI*4)
-	ADDQ         $0x10, SI
-	SUBQ         $0x10, BX
-	JMP          loop
+	CMPQ        BX, $0x10
+	JL          tail
+	VMOVUPS     (CX)(SI*4), Z0
+	VMOVUPS     (DX)(SI*4), Z1
+	VCMPPS      $0x03, Z1, Z1, K1
+	VANDPS      w7fffffff<>+0(SB), Z1, Z2
+	VMULPS      w40200000<>+0(SB), Z2, Z2
+	VMINPS      w41700000<>+0(SB), Z2, Z2
+	VRNDSCALEPS $0x09, Z2, Z7
+	VSUBPS      Z7, Z2, Z2
+	VCVTPS2DQ   Z7, Z7
+	VPERMPS     slope5<>+0(SB), Z7, Z8
+	VPERMPS     slope4<>+0(SB), Z7, Z9
+	VFMADD213PS Z9, Z2, Z8
+	VPERMPS     slope3<>+0(SB), Z7, Z9
+	VFMADD213PS Z9, Z2, Z8
+	VPERMPS     slope2<>+0(SB), Z7, Z9
+	VFMADD213PS Z9, Z2, Z8
+	VPERMPS     slope1<>+0(SB), Z7, Z9
+	VFMADD213PS Z9, Z2, Z8
+	VPERMPS     slope0<>+0(SB), Z7, Z7
+	VFMADD213PS Z7, Z2, Z8
+	VCMPPS      $0x11, w00000000<>+0(SB), Z1, K2
+	VMOVUPS     w3f800000<>+0(SB), Z2
+	VSUBPS      Z8, Z2, Z2
+	VBLENDMPS   Z8, Z2, K2, Z3
+	VBLENDMPS   Z1, Z3, K1, Z4
+	VMULPS      Z0, Z4, Z0
+	VMOVUPS     Z0, (AX)(SI*4)
+	ADDQ        $0x10, SI
+	SUBQ        $0x10, BX
+	JMP         loop
 
 tail:
 	TESTQ        BX, BX
@@ -1180,82 +1003,143 @@ tail:
 	VPCMPGTD     index<>+0(SB), Z0, K1
 	VMOVUPS.Z    (CX)(SI*4), K1, Z0
 	VMOVUPS.Z    (DX)(SI*4), K1, Z1
-	VMOVUPS      w41a00000<>+0(SB), Z2
-	VANDPS       w7fffffff<>+0(SB), Z1, Z3
-	VMULPS       w3f3504f3<>+0(SB), Z3, Z3
-	VMINPS       Z3, Z2, Z2
-	VMULPS       Z2, Z2, Z3
-	VMOVUPS      Z3, Z4
-	VFMSUB231PS  Z2, Z2, Z4
-	VXORPS       w80000000<>+0(SB), Z3, Z3
-	VMOVUPS      w42c80000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      wc2d00000<>+0(SB), Z6
-	VMAXPS       Z3, Z6, Z3
-	VMULPS       w3fb8aa3b<>+0(SB), Z3, Z6
-	VRNDSCALEPS  $0x08, Z6, Z6
-	VMOVUPS      Z3, Z3
-	VFNMADD231PS w3f318000<>+0(SB), Z6, Z3
-	VFNMADD231PS wb95e8083<>+0(SB), Z6, Z3
-	VMOVUPS      w3ab688be<>+0(SB), Z7
-	VFMADD213PS  w3c0905f1<>+0(SB), Z3, Z7
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Z3, Z7
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Z3, Z7
-	VFMADD213PS  w3f000000<>+0(SB), Z3, Z7
-	VMULPS       Z3, Z3, Z8
-	VFMADD213PS  Z3, Z8, Z7
-	VADDPS       w3f800000<>+0(SB), Z7, Z3
-	VSCALEFPS    Z6, Z3, Z3
-	VMULPS       Z4, Z3, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVUPS      w3f800000<>+0(SB), Z4
-	VMOVUPS      Z2, Z2
-	VMOVUPS      w3ecccccd<>+0(SB), Z6
-	VFMADD213PS  w3f800000<>+0(SB), Z6, Z2
-	VDIVPS       Z2, Z4, Z2
-	VMOVUPS      wbd0d45a1<>+0(SB), Z4
-	VFMADD213PS  w3e65c6a2<>+0(SB), Z2, Z4
-	VFMADD213PS  wbf0f6f28<>+0(SB), Z2, Z4
-	VFMADD213PS  w3f20ed66<>+0(SB), Z2, Z4
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Z2, Z4
-	VFMADD213PS  w3e9d712c<>+0(SB), Z2, Z4
-	VFMADD213PS  w3df0cf12<>+0(SB), Z2, Z4
-	VFMADD213PS  w3e5eb24e<>+0(SB), Z2, Z4
-	VFMADD213PS  w3e660a3a<>+0(SB), Z2, Z4
-	VFMADD213PS  w3e6723c0<>+0(SB), Z2, Z4
-	VMULPS       w3f000000<>+0(SB), Z2, Z2
-	VMULPS       Z2, Z4, Z2
-	VMULPS       Z3, Z2, Z2
-	VMOVUPS      w3f800000<>+0(SB), Z4
-	VSUBPS       Z2, Z4, Z4
-	VCMPPS       $0x11, w00000000<>+0(SB), Z1, K2
-	VBLENDMPS    Z2, Z4, K2, Z5
-	VMULPS       w3ecc422a<>+0(SB), Z1, Z1
-	VFMADD231PS  Z3, Z1, Z5
-	VMULPS       Z0, Z5, Z0
+	VCMPPS       $0x03, Z1, Z1, K2
+	VANDPS       w7fffffff<>+0(SB), Z1, Z2
+	VMULPS       w40200000<>+0(SB), Z2, Z2
+	VMINPS       w41700000<>+0(SB), Z2, Z2
+	VRNDSCALEPS  $0x09, Z2, Z3
+	VSUBPS       Z3, Z2, Z2
+	VCVTPS2DQ    Z3, Z3
+	VPERMPS      slope5<>+0(SB), Z3, Z4
+	VPERMPS      slope4<>+0(SB), Z3, Z7
+	VFMADD213PS  Z7, Z2, Z4
+	VPERMPS      slope3<>+0(SB), Z3, Z7
+	VFMADD213PS  Z7, Z2, Z4
+	VPERMPS      slope2<>+0(SB), Z3, Z7
+	VFMADD213PS  Z7, Z2, Z4
+	VPERMPS      slope1<>+0(SB), Z3, Z7
+	VFMADD213PS  Z7, Z2, Z4
+	VPERMPS      slope0<>+0(SB), Z3, Z3
+	VFMADD213PS  Z3, Z2, Z4
+	VCMPPS       $0x11, w00000000<>+0(SB), Z1, K3
+	VMOVUPS      w3f800000<>+0(SB), Z2
+	VSUBPS       Z4, Z2, Z2
+	VBLENDMPS    Z4, Z2, K3, Z5
+	VBLENDMPS    Z1, Z5, K2, Z6
+	VMULPS       Z0, Z6, Z0
 	VMOVUPS      Z0, K1, (AX)(SI*4)
 
 done:
 	VZEROUPPER
 	RET
 
-DATA w3ecc422a<>+0(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+4(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+8(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+12(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+16(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+20(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+24(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+28(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+32(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+36(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+40(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+44(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+48(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+52(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+56(SB)/4, $0x3ecc422a
-DATA w3ecc422a<>+60(SB)/4, $0x3ecc422a
-GLOBL w3ecc422a<>(SB), RODATA|NOPTR, $64
+DATA slope5<>+0(SB)/4, $0xba0a5bbe
+DATA slope5<>+4(SB)/4, $0xb84aa507
+DATA slope5<>+8(SB)/4, $0x39c03522
+DATA slope5<>+12(SB)/4, $0x39ba44c9
+DATA slope5<>+16(SB)/4, $0x38be14f5
+DATA slope5<>+20(SB)/4, $0xb8caac42
+DATA slope5<>+24(SB)/4, $0xb8e686c8
+DATA slope5<>+28(SB)/4, $0xb848f48c
+DATA slope5<>+32(SB)/4, $0xb6329757
+DATA slope5<>+36(SB)/4, $0x3721de21
+DATA slope5<>+40(SB)/4, $0x36eac958
+DATA slope5<>+44(SB)/4, $0x364567ac
+DATA slope5<>+48(SB)/4, $0x356e27d7
+DATA slope5<>+52(SB)/4, $0x345c9fc0
+DATA slope5<>+56(SB)/4, $0x332209cd
+DATA slope5<>+60(SB)/4, $0x00000000
+GLOBL slope5<>(SB), RODATA|NOPTR, $64
+
+DATA slope4<>+0(SB)/4, $0xb9048ff6
+DATA slope4<>+4(SB)/4, $0xbb3bdd12
+DATA slope4<>+8(SB)/4, $0xbb4281a9
+DATA slope4<>+12(SB)/4, $0xba7ca343
+DATA slope4<>+16(SB)/4, $0x3a5c03b1
+DATA slope4<>+20(SB)/4, $0x3a9fd21d
+DATA slope4<>+24(SB)/4, $0x3a3216fc
+DATA slope4<>+28(SB)/4, $0x3901af47
+DATA slope4<>+32(SB)/4, $0xb8d3eb13
+DATA slope4<>+36(SB)/4, $0xb8da5626
+DATA slope4<>+40(SB)/4, $0xb8603fc5
+DATA slope4<>+44(SB)/4, $0xb7a08dfb
+DATA slope4<>+48(SB)/4, $0xb6aecf4a
+DATA slope4<>+52(SB)/4, $0xb5964537
+DATA slope4<>+56(SB)/4, $0xb4502ed5
+DATA slope4<>+60(SB)/4, $0x00000000
+GLOBL slope4<>(SB), RODATA|NOPTR, $64
+
+DATA slope3<>+0(SB)/4, $0x3c8c0a8e
+DATA slope3<>+4(SB)/4, $0x3c3da5e4
+DATA slope3<>+8(SB)/4, $0xb914f643
+DATA slope3<>+12(SB)/4, $0xbc08c91d
+DATA slope3<>+16(SB)/4, $0xbc101d13
+DATA slope3<>+20(SB)/4, $0xbb980813
+DATA slope3<>+24(SB)/4, $0xba41dc9a
+DATA slope3<>+28(SB)/4, $0x3a6f3270
+DATA slope3<>+32(SB)/4, $0x3a7a24fb
+DATA slope3<>+36(SB)/4, $0x3a0b3be7
+DATA slope3<>+40(SB)/4, $0x395c2835
+DATA slope3<>+44(SB)/4, $0x3885b9af
+DATA slope3<>+48(SB)/4, $0x37812df4
+DATA slope3<>+52(SB)/4, $0x364a33ea
+DATA slope3<>+56(SB)/4, $0x3501b2b0
+DATA slope3<>+60(SB)/4, $0x00000000
+GLOBL slope3<>(SB), RODATA|NOPTR, $64
+
+DATA slope2<>+0(SB)/4, $0xb79932bd
+DATA slope2<>+4(SB)/4, $0x3d39339b
+DATA slope2<>+8(SB)/4, $0x3d7f17b1
+DATA slope2<>+12(SB)/4, $0x3d43864e
+DATA slope2<>+16(SB)/4, $0x3ca7a35c
+DATA slope2<>+20(SB)/4, $0x36f295c7
+DATA slope2<>+24(SB)/4, $0xbbf81085
+DATA slope2<>+28(SB)/4, $0xbbdf3ecb
+DATA slope2<>+32(SB)/4, $0xbb79b864
+DATA slope2<>+36(SB)/4, $0xbacefc54
+DATA slope2<>+40(SB)/4, $0xba06a2ef
+DATA slope2<>+44(SB)/4, $0xb90d2cf4
+DATA slope2<>+48(SB)/4, $0xb7f2389a
+DATA slope2<>+52(SB)/4, $0xb6ab9838
+DATA slope2<>+56(SB)/4, $0xb54a07a5
+DATA slope2<>+60(SB)/4, $0x00000000
+GLOBL slope2<>(SB), RODATA|NOPTR, $64
+
+DATA slope1<>+0(SB)/4, $0xbea367eb
+DATA slope1<>+4(SB)/4, $0xbe8ac63a
+DATA slope1<>+8(SB)/4, $0xbe215f7c
+DATA slope1<>+12(SB)/4, $0xbd322bc3
+DATA slope1<>+16(SB)/4, $0x3ccb870e
+DATA slope1<>+20(SB)/4, $0x3d30ea47
+DATA slope1<>+24(SB)/4, $0x3d09f5bd
+DATA slope1<>+28(SB)/4, $0x3c977a28
+DATA slope1<>+32(SB)/4, $0x3c00bf5a
+DATA slope1<>+36(SB)/4, $0x3b2fce6a
+DATA slope1<>+40(SB)/4, $0x3a4474e5
+DATA slope1<>+44(SB)/4, $0x39359822
+DATA slope1<>+48(SB)/4, $0x380bccd6
+DATA slope1<>+52(SB)/4, $0x36b41b1a
+DATA slope1<>+56(SB)/4, $0x3542caa1
+DATA slope1<>+60(SB)/4, $0x00000000
+GLOBL slope1<>(SB), RODATA|NOPTR, $64
+
+DATA slope0<>+0(SB)/4, $0x3effffff
+DATA slope0<>+4(SB)/4, $0x3e4a0130
+DATA slope0<>+8(SB)/4, $0xbca300d8
+DATA slope0<>+12(SB)/4, $0xbdf191a6
+DATA slope0<>+16(SB)/4, $0xbdfb3c84
+DATA slope0<>+20(SB)/4, $0xbdae8e02
+DATA slope0<>+24(SB)/4, $0xbd3a91f2
+DATA slope0<>+28(SB)/4, $0xbca0a140
+DATA slope0<>+32(SB)/4, $0xbbe37945
+DATA slope0<>+36(SB)/4, $0xbb05f03e
+DATA slope0<>+40(SB)/4, $0xba040755
+DATA slope0<>+44(SB)/4, $0xb8dacdee
+DATA slope0<>+48(SB)/4, $0xb798d8e3
+DATA slope0<>+52(SB)/4, $0xb63464a1
+DATA slope0<>+56(SB)/4, $0xb4b41f39
+DATA slope0<>+60(SB)/4, $0x00000000
+GLOBL slope0<>(SB), RODATA|NOPTR, $64
 
 // func quickGELUAVX512(out *float32, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -1675,6 +1559,24 @@ tail:
 done:
 	VZEROUPPER
 	RET
+
+DATA w41a00000<>+0(SB)/4, $0x41a00000
+DATA w41a00000<>+4(SB)/4, $0x41a00000
+DATA w41a00000<>+8(SB)/4, $0x41a00000
+DATA w41a00000<>+12(SB)/4, $0x41a00000
+DATA w41a00000<>+16(SB)/4, $0x41a00000
+DATA w41a00000<>+20(SB)/4, $0x41a00000
+DATA w41a00000<>+24(SB)/4, $0x41a00000
+DATA w41a00000<>+28(SB)/4, $0x41a00000
+DATA w41a00000<>+32(SB)/4, $0x41a00000
+DATA w41a00000<>+36(SB)/4, $0x41a00000
+DATA w41a00000<>+40(SB)/4, $0x41a00000
+DATA w41a00000<>+44(SB)/4, $0x41a00000
+DATA w41a00000<>+48(SB)/4, $0x41a00000
+DATA w41a00000<>+52(SB)/4, $0x41a00000
+DATA w41a00000<>+56(SB)/4, $0x41a00000
+DATA w41a00000<>+60(SB)/4, $0x41a00000
+GLOBL w41a00000<>(SB), RODATA|NOPTR, $64
 
 DATA w0000007f<>+0(SB)/4, $0x0000007f
 DATA w0000007f<>+4(SB)/4, $0x0000007f
@@ -2108,6 +2010,24 @@ DATA wc1c00000<>+52(SB)/4, $0xc1c00000
 DATA wc1c00000<>+56(SB)/4, $0xc1c00000
 DATA wc1c00000<>+60(SB)/4, $0xc1c00000
 GLOBL wc1c00000<>(SB), RODATA|NOPTR, $64
+
+DATA w3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+28(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+32(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+36(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+40(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+44(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+48(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+52(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+56(SB)/4, $0x3f3504f3
+DATA w3f3504f3<>+60(SB)/4, $0x3f3504f3
+GLOBL w3f3504f3<>(SB), RODATA|NOPTR, $64
 
 DATA w3d8ec753<>+0(SB)/4, $0x3d8ec753
 DATA w3d8ec753<>+4(SB)/4, $0x3d8ec753
@@ -2943,72 +2863,48 @@ TEXT ·geluErfAVX2(SB), NOSPLIT, $0-24
 	XORQ BX, BX
 
 loop:
-	CMPQ         DX, $0x08
-	JL           tail
-	VMOVUPS      (CX)(BX*4), Y0
-	VMOVUPS      w41a00000<>+0(SB), Y1
-	VANDPS       w7fffffff<>+0(SB), Y0, Y2
-	VMULPS       w3f3504f3<>+0(SB), Y2, Y2
-	VMINPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VMOVUPS      Y2, Y3
-	VFMSUB231PS  Y1, Y1, Y3
-	VXORPS       w80000000<>+0(SB), Y2, Y2
-	VMOVUPS      w42c80000<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMOVUPS      wc2d00000<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       w3fb8aa3b<>+0(SB), Y2, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VMOVUPS      Y2, Y2
-	VFNMADD231PS w3f318000<>+0(SB), Y4, Y2
-	VFNMADD231PS wb95e8083<>+0(SB), Y4, Y2
-	VMOVUPS      w3ab688be<>+0(SB), Y5
-	VFMADD213PS  w3c0905f1<>+0(SB), Y2, Y5
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Y2, Y5
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Y2, Y5
-	VFMADD213PS  w3f000000<>+0(SB), Y2, Y5
-	VMULPS       Y2, Y2, Y6
-	VFMADD213PS  Y2, Y6, Y5
-	VADDPS       w3f800000<>+0(SB), Y5, Y2
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPADDD       w0000007f<>+0(SB), Y5, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       w0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y3, Y2, Y3
-	VSUBPS       Y3, Y2, Y2
-	VMOVUPS      w3f800000<>+0(SB), Y3
-	VMOVUPS      Y1, Y1
-	VMOVUPS      w3ecccccd<>+0(SB), Y4
-	VFMADD213PS  w3f800000<>+0(SB), Y4, Y1
-	VDIVPS       Y1, Y3, Y1
-	VMOVUPS      wbd0d45a1<>+0(SB), Y3
-	VFMADD213PS  w3e65c6a2<>+0(SB), Y1, Y3
-	VFMADD213PS  wbf0f6f28<>+0(SB), Y1, Y3
-	VFMADD213PS  w3f20ed66<>+0(SB), Y1, Y3
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Y1, Y3
-	VFMADD213PS  w3e9d712c<>+0(SB), Y1, Y3
-	VFMADD213PS  w3df0cf12<>+0(SB), Y1, Y3
-	VFMADD213PS  w3e5eb24e<>+0(SB), Y1, Y3
-	VFMADD213PS  w3e660a3a<>+0(SB), Y1, Y3
-	VFMADD213PS  w3e6723c0<>+0(SB), Y1, Y3
-	VMULPS       w3f000000<>+0(SB), Y1, Y1
-	VMULPS       Y1, Y3, Y1
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      w3f800000<>+0(SB), Y2
-	VSUBPS       Y1, Y2, Y2
-	VCMPPS       $0x11, w00000000<>+0(SB), Y0, Y3
-	VBLENDVPS    Y3, Y1, Y2, Y1
-	VMULPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (AX)(BX*4)
-	ADDQ         $0x08, BX
-	SUBQ         $0x08, DX
-	JMP          loop
+	CMPQ        DX, $0x08
+	JL          tail
+	VMOVUPS     (CX)(BX*4), Y0
+	VANDPS      w7fffffff<>+0(SB), Y0, Y1
+	VMULPS      w40200000<>+0(SB), Y1, Y1
+	VMINPS      w41700000<>+0(SB), Y1, Y1
+	VROUNDPS    $0x09, Y1, Y2
+	VSUBPS      Y2, Y1, Y1
+	VCVTPS2DQ   Y2, Y2
+	VPSLLD      $0x1c, Y2, Y3
+	VPERMPS     normal5<>+0(SB), Y2, Y4
+	VPERMPS     normal5<>+32(SB), Y2, Y5
+	VBLENDVPS   Y3, Y5, Y4, Y4
+	VPERMPS     normal4<>+0(SB), Y2, Y5
+	VPERMPS     normal4<>+32(SB), Y2, Y6
+	VBLENDVPS   Y3, Y6, Y5, Y5
+	VFMADD213PS Y5, Y1, Y4
+	VPERMPS     normal3<>+0(SB), Y2, Y5
+	VPERMPS     normal3<>+32(SB), Y2, Y6
+	VBLENDVPS   Y3, Y6, Y5, Y5
+	VFMADD213PS Y5, Y1, Y4
+	VPERMPS     normal2<>+0(SB), Y2, Y5
+	VPERMPS     normal2<>+32(SB), Y2, Y6
+	VBLENDVPS   Y3, Y6, Y5, Y5
+	VFMADD213PS Y5, Y1, Y4
+	VPERMPS     normal1<>+0(SB), Y2, Y5
+	VPERMPS     normal1<>+32(SB), Y2, Y6
+	VBLENDVPS   Y3, Y6, Y5, Y5
+	VFMADD213PS Y5, Y1, Y4
+	VPERMPS     normal0<>+0(SB), Y2, Y5
+	VPERMPS     normal0<>+32(SB), Y2, Y2
+	VBLENDVPS   Y3, Y2, Y5, Y5
+	VFMADD213PS Y5, Y1, Y4
+	VCMPPS      $0x11, w00000000<>+0(SB), Y0, Y1
+	VMOVUPS     w3f800000<>+0(SB), Y2
+	VSUBPS      Y4, Y2, Y2
+	VBLENDVPS   Y1, Y4, Y2, Y1
+	VMULPS      Y1, Y0, Y0
+	VMOVUPS     Y0, (AX)(BX*4)
+	ADDQ        $0x08, BX
+	SUBQ        $0x08, DX
+	JMP         loop
 
 tail:
 	TESTQ        DX, DX
@@ -3017,64 +2913,40 @@ tail:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     index<>+0(SB), Y0, Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VMOVUPS      w41a00000<>+0(SB), Y2
-	VANDPS       w7fffffff<>+0(SB), Y1, Y3
-	VMULPS       w3f3504f3<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y2, Y2
-	VMULPS       Y2, Y2, Y3
-	VMOVUPS      Y3, Y4
-	VFMSUB231PS  Y2, Y2, Y4
-	VXORPS       w80000000<>+0(SB), Y3, Y3
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      wc2d00000<>+0(SB), Y5
-	VMAXPS       Y3, Y5, Y3
-	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VMOVUPS      Y3, Y3
-	VFNMADD231PS w3f318000<>+0(SB), Y5, Y3
-	VFNMADD231PS wb95e8083<>+0(SB), Y5, Y3
-	VMOVUPS      w3ab688be<>+0(SB), Y6
-	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y6
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y6
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y6
-	VFMADD213PS  w3f000000<>+0(SB), Y3, Y6
-	VMULPS       Y3, Y3, Y7
-	VFMADD213PS  Y3, Y7, Y6
-	VADDPS       w3f800000<>+0(SB), Y6, Y3
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPADDD       w0000007f<>+0(SB), Y6, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y3, Y3
-	VPSUBD       Y6, Y5, Y5
-	VPADDD       w0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y4, Y3, Y4
-	VSUBPS       Y4, Y3, Y3
-	VMOVUPS      w3f800000<>+0(SB), Y4
-	VMOVUPS      Y2, Y2
-	VMOVUPS      w3ecccccd<>+0(SB), Y5
-	VFMADD213PS  w3f800000<>+0(SB), Y5, Y2
-	VDIVPS       Y2, Y4, Y2
-	VMOVUPS      wbd0d45a1<>+0(SB), Y4
-	VFMADD213PS  w3e65c6a2<>+0(SB), Y2, Y4
-	VFMADD213PS  wbf0f6f28<>+0(SB), Y2, Y4
-	VFMADD213PS  w3f20ed66<>+0(SB), Y2, Y4
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e9d712c<>+0(SB), Y2, Y4
-	VFMADD213PS  w3df0cf12<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e5eb24e<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e660a3a<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e6723c0<>+0(SB), Y2, Y4
-	VMULPS       w3f000000<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y2
-	VMULPS       Y3, Y2, Y2
+	VANDPS       w7fffffff<>+0(SB), Y1, Y2
+	VMULPS       w40200000<>+0(SB), Y2, Y2
+	VMINPS       w41700000<>+0(SB), Y2, Y2
+	VROUNDPS     $0x09, Y2, Y3
+	VSUBPS       Y3, Y2, Y2
+	VCVTPS2DQ    Y3, Y3
+	VPSLLD       $0x1c, Y3, Y4
+	VPERMPS      normal5<>+0(SB), Y3, Y5
+	VPERMPS      normal5<>+32(SB), Y3, Y6
+	VBLENDVPS    Y4, Y6, Y5, Y5
+	VPERMPS      normal4<>+0(SB), Y3, Y6
+	VPERMPS      normal4<>+32(SB), Y3, Y7
+	VBLENDVPS    Y4, Y7, Y6, Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VPERMPS      normal3<>+0(SB), Y3, Y6
+	VPERMPS      normal3<>+32(SB), Y3, Y7
+	VBLENDVPS    Y4, Y7, Y6, Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VPERMPS      normal2<>+0(SB), Y3, Y6
+	VPERMPS      normal2<>+32(SB), Y3, Y7
+	VBLENDVPS    Y4, Y7, Y6, Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VPERMPS      normal1<>+0(SB), Y3, Y6
+	VPERMPS      normal1<>+32(SB), Y3, Y7
+	VBLENDVPS    Y4, Y7, Y6, Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VPERMPS      normal0<>+0(SB), Y3, Y6
+	VPERMPS      normal0<>+32(SB), Y3, Y3
+	VBLENDVPS    Y4, Y3, Y6, Y6
+	VFMADD213PS  Y6, Y2, Y5
+	VCMPPS       $0x11, w00000000<>+0(SB), Y1, Y2
 	VMOVUPS      w3f800000<>+0(SB), Y3
-	VSUBPS       Y2, Y3, Y3
-	VCMPPS       $0x11, w00000000<>+0(SB), Y1, Y4
-	VBLENDVPS    Y4, Y2, Y3, Y2
+	VSUBPS       Y5, Y3, Y3
+	VBLENDVPS    Y2, Y5, Y3, Y2
 	VMULPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
 
@@ -3092,75 +2964,51 @@ TEXT ·geluErfBackAVX2(SB), NOSPLIT, $0-32
 	XORQ SI, SI
 
 loop:
-	CMPQ         BX, $0x08
-	JL           tail
-	VMOVUPS      (CX)(SI*4), Y0
-	VMOVUPS      (DX)(SI*4), Y1
-	VMOVUPS      w41a00000<>+0(SB), Y2
-	VANDPS       w7fffffff<>+0(SB), Y1, Y3
-	VMULPS       w3f3504f3<>+0(SB), Y3, Y3
-	VMINPS       Y3, Y2, Y2
-	VMULPS       Y2, Y2, Y3
-	VMOVUPS      Y3, Y4
-	VFMSUB231PS  Y2, Y2, Y4
-	VXORPS       w80000000<>+0(SB), Y3, Y3
-	VMOVUPS      w42c80000<>+0(SB), Y5
-	VMINPS       Y3, Y5, Y3
-	VMOVUPS      wc2d00000<>+0(SB), Y5
-	VMAXPS       Y3, Y5, Y3
-	VMULPS       w3fb8aa3b<>+0(SB), Y3, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VMOVUPS      Y3, Y3
-	VFNMADD231PS w3f318000<>+0(SB), Y5, Y3
-	VFNMADD231PS wb95e8083<>+0(SB), Y5, Y3
-	VMOVUPS      w3ab688be<>+0(SB), Y6
-	VFMADD213PS  w3c0905f1<>+0(SB), Y3, Y6
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Y3, Y6
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Y3, Y6
-	VFMADD213PS  w3f000000<>+0(SB), Y3, Y6
-	VMULPS       Y3, Y3, Y7
-	VFMADD213PS  Y3, Y7, Y6
-	VADDPS       w3f800000<>+0(SB), Y6, Y3
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPADDD       w0000007f<>+0(SB), Y6, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y3, Y3
-	VPSUBD       Y6, Y5, Y5
-	VPADDD       w0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y4, Y3, Y4
-	VSUBPS       Y4, Y3, Y3
-	VMOVUPS      w3f800000<>+0(SB), Y4
-	VMOVUPS      Y2, Y2
-	VMOVUPS      w3ecccccd<>+0(SB), Y5
-	VFMADD213PS  w3f800000<>+0(SB), Y5, Y2
-	VDIVPS       Y2, Y4, Y2
-	VMOVUPS      wbd0d45a1<>+0(SB), Y4
-	VFMADD213PS  w3e65c6a2<>+0(SB), Y2, Y4
-	VFMADD213PS  wbf0f6f28<>+0(SB), Y2, Y4
-	VFMADD213PS  w3f20ed66<>+0(SB), Y2, Y4
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e9d712c<>+0(SB), Y2, Y4
-	VFMADD213PS  w3df0cf12<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e5eb24e<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e660a3a<>+0(SB), Y2, Y4
-	VFMADD213PS  w3e6723c0<>+0(SB), Y2, Y4
-	VMULPS       w3f000000<>+0(SB), Y2, Y2
-	VMULPS       Y2, Y4, Y2
-	VMULPS       Y3, Y2, Y2
-	VMOVUPS      w3f800000<>+0(SB), Y4
-	VSUBPS       Y2, Y4, Y4
-	VCMPPS       $0x11, w00000000<>+0(SB), Y1, Y5
-	VBLENDVPS    Y5, Y2, Y4, Y2
-	VMULPS       w3ecc422a<>+0(SB), Y1, Y1
-	VFMADD231PS  Y3, Y1, Y2
-	VMULPS       Y0, Y2, Y0
-	VMOVUPS      Y0, (AX)(SI*4)
-	ADDQ         $0x08, SI
-	SUBQ         $0x08, BX
-	JMP          loop
+	CMPQ        BX, $0x08
+	JL          tail
+	VMOVUPS     (CX)(SI*4), Y0
+	VMOVUPS     (DX)(SI*4), Y1
+	VCMPPS      $0x03, Y1, Y1, Y2
+	VANDPS      w7fffffff<>+0(SB), Y1, Y3
+	VMULPS      w40200000<>+0(SB), Y3, Y3
+	VMINPS      w41700000<>+0(SB), Y3, Y3
+	VROUNDPS    $0x09, Y3, Y4
+	VSUBPS      Y4, Y3, Y3
+	VCVTPS2DQ   Y4, Y4
+	VPSLLD      $0x1c, Y4, Y5
+	VPERMPS     slope5<>+0(SB), Y4, Y6
+	VPERMPS     slope5<>+32(SB), Y4, Y7
+	VBLENDVPS   Y5, Y7, Y6, Y6
+	VPERMPS     slope4<>+0(SB), Y4, Y7
+	VPERMPS     slope4<>+32(SB), Y4, Y8
+	VBLENDVPS   Y5, Y8, Y7, Y7
+	VFMADD213PS Y7, Y3, Y6
+	VPERMPS     slope3<>+0(SB), Y4, Y7
+	VPERMPS     slope3<>+32(SB), Y4, Y8
+	VBLENDVPS   Y5, Y8, Y7, Y7
+	VFMADD213PS Y7, Y3, Y6
+	VPERMPS     slope2<>+0(SB), Y4, Y7
+	VPERMPS     slope2<>+32(SB), Y4, Y8
+	VBLENDVPS   Y5, Y8, Y7, Y7
+	VFMADD213PS Y7, Y3, Y6
+	VPERMPS     slope1<>+0(SB), Y4, Y7
+	VPERMPS     slope1<>+32(SB), Y4, Y8
+	VBLENDVPS   Y5, Y8, Y7, Y7
+	VFMADD213PS Y7, Y3, Y6
+	VPERMPS     slope0<>+0(SB), Y4, Y7
+	VPERMPS     slope0<>+32(SB), Y4, Y4
+	VBLENDVPS   Y5, Y4, Y7, Y7
+	VFMADD213PS Y7, Y3, Y6
+	VCMPPS      $0x11, w00000000<>+0(SB), Y1, Y3
+	VMOVUPS     w3f800000<>+0(SB), Y4
+	VSUBPS      Y6, Y4, Y4
+	VBLENDVPS   Y3, Y6, Y4, Y3
+	VBLENDVPS   Y2, Y1, Y3, Y1
+	VMULPS      Y0, Y1, Y0
+	VMOVUPS     Y0, (AX)(SI*4)
+	ADDQ        $0x08, SI
+	SUBQ        $0x08, BX
+	JMP         loop
 
 tail:
 	TESTQ        BX, BX
@@ -3170,67 +3018,43 @@ tail:
 	VPCMPGTD     index<>+0(SB), Y0, Y0
 	VMASKMOVPS   (CX)(SI*4), Y0, Y1
 	VMASKMOVPS   (DX)(SI*4), Y0, Y2
-	VMOVUPS      w41a00000<>+0(SB), Y3
+	VCMPPS       $0x03, Y2, Y2, Y3
 	VANDPS       w7fffffff<>+0(SB), Y2, Y4
-	VMULPS       w3f3504f3<>+0(SB), Y4, Y4
-	VMINPS       Y4, Y3, Y3
-	VMULPS       Y3, Y3, Y4
-	VMOVUPS      Y4, Y5
-	VFMSUB231PS  Y3, Y3, Y5
-	VXORPS       w80000000<>+0(SB), Y4, Y4
-	VMOVUPS      w42c80000<>+0(SB), Y6
-	VMINPS       Y4, Y6, Y4
-	VMOVUPS      wc2d00000<>+0(SB), Y6
-	VMAXPS       Y4, Y6, Y4
-	VMULPS       w3fb8aa3b<>+0(SB), Y4, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VMOVUPS      Y4, Y4
-	VFNMADD231PS w3f318000<>+0(SB), Y6, Y4
-	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y4
-	VMOVUPS      w3ab688be<>+0(SB), Y7
-	VFMADD213PS  w3c0905f1<>+0(SB), Y4, Y7
-	VFMADD213PS  w3d2aaa8c<>+0(SB), Y4, Y7
-	VFMADD213PS  w3e2aaa6e<>+0(SB), Y4, Y7
-	VFMADD213PS  w3f000000<>+0(SB), Y4, Y7
-	VMULPS       Y4, Y4, Y8
-	VFMADD213PS  Y4, Y8, Y7
-	VADDPS       w3f800000<>+0(SB), Y7, Y4
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPADDD       w0000007f<>+0(SB), Y7, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y4, Y4
-	VPSUBD       Y7, Y6, Y6
-	VPADDD       w0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y4, Y4
-	VMULPS       Y5, Y4, Y5
+	VMULPS       w40200000<>+0(SB), Y4, Y4
+	VMINPS       w41700000<>+0(SB), Y4, Y4
+	VROUNDPS     $0x09, Y4, Y5
 	VSUBPS       Y5, Y4, Y4
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x1c, Y5, Y6
+	VPERMPS      slope5<>+0(SB), Y5, Y7
+	VPERMPS      slope5<>+32(SB), Y5, Y8
+	VBLENDVPS    Y6, Y8, Y7, Y7
+	VPERMPS      slope4<>+0(SB), Y5, Y8
+	VPERMPS      slope4<>+32(SB), Y5, Y9
+	VBLENDVPS    Y6, Y9, Y8, Y8
+	VFMADD213PS  Y8, Y4, Y7
+	VPERMPS      slope3<>+0(SB), Y5, Y8
+	VPERMPS      slope3<>+32(SB), Y5, Y9
+	VBLENDVPS    Y6, Y9, Y8, Y8
+	VFMADD213PS  Y8, Y4, Y7
+	VPERMPS      slope2<>+0(SB), Y5, Y8
+	VPERMPS      slope2<>+32(SB), Y5, Y9
+	VBLENDVPS    Y6, Y9, Y8, Y8
+	VFMADD213PS  Y8, Y4, Y7
+	VPERMPS      slope1<>+0(SB), Y5, Y8
+	VPERMPS      slope1<>+32(SB), Y5, Y9
+	VBLENDVPS    Y6, Y9, Y8, Y8
+	VFMADD213PS  Y8, Y4, Y7
+	VPERMPS      slope0<>+0(SB), Y5, Y8
+	VPERMPS      slope0<>+32(SB), Y5, Y5
+	VBLENDVPS    Y6, Y5, Y8, Y8
+	VFMADD213PS  Y8, Y4, Y7
+	VCMPPS       $0x11, w00000000<>+0(SB), Y2, Y4
 	VMOVUPS      w3f800000<>+0(SB), Y5
-	VMOVUPS      Y3, Y3
-	VMOVUPS      w3ecccccd<>+0(SB), Y6
-	VFMADD213PS  w3f800000<>+0(SB), Y6, Y3
-	VDIVPS       Y3, Y5, Y3
-	VMOVUPS      wbd0d45a1<>+0(SB), Y5
-	VFMADD213PS  w3e65c6a2<>+0(SB), Y3, Y5
-	VFMADD213PS  wbf0f6f28<>+0(SB), Y3, Y5
-	VFMADD213PS  w3f20ed66<>+0(SB), Y3, Y5
-	VFMADD213PS  wbeb3cc2e<>+0(SB), Y3, Y5
-	VFMADD213PS  w3e9d712c<>+0(SB), Y3, Y5
-	VFMADD213PS  w3df0cf12<>+0(SB), Y3, Y5
-	VFMADD213PS  w3e5eb24e<>+0(SB), Y3, Y5
-	VFMADD213PS  w3e660a3a<>+0(SB), Y3, Y5
-	VFMADD213PS  w3e6723c0<>+0(SB), Y3, Y5
-	VMULPS       w3f000000<>+0(SB), Y3, Y3
-	VMULPS       Y3, Y5, Y3
-	VMULPS       Y4, Y3, Y3
-	VMOVUPS      w3f800000<>+0(SB), Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x11, w00000000<>+0(SB), Y2, Y6
-	VBLENDVPS    Y6, Y3, Y5, Y3
-	VMULPS       w3ecc422a<>+0(SB), Y2, Y2
-	VFMADD231PS  Y4, Y2, Y3
-	VMULPS       Y1, Y3, Y1
+	VSUBPS       Y7, Y5, Y5
+	VBLENDVPS    Y4, Y7, Y5, Y4
+	VBLENDVPS    Y3, Y2, Y4, Y2
+	VMULPS       Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (AX)(SI*4)
 
 done:

@@ -13,8 +13,6 @@ var (
 	expTail = []float64{0.001392625083, 0.008363232884, 0.04166655421, 0.1666657667, 0.5}
 	// (log(1+f) - f + f²/2)/f³ for sqrt(1/2) <= 1+f <= sqrt(2), within 3e-8.
 	logTail = []float64{0.06971611471, -0.1147973385, 0.1168541992, -0.1242568733, 0.1424905765, -0.1666780232, 0.2000071575, -0.2499999696, 0.3333333118}
-	// erfc(z)*exp(z²)/t with t = 1/(1+0.4z) for 0 <= z <= 9.4, within 4e-9.
-	erfcTail = []float64{-0.03449023065, 0.2243905423, -0.5602898662, 0.6286224237, -0.351167133, 0.3075040539, 0.117582458, 0.2174770553, 0.2246483815, 0.225722316}
 )
 
 const (
@@ -103,19 +101,4 @@ func (i ISA) Tanh(x Vec) Vec {
 // Sigmoid returns 1/(1+exp(-x)).
 func (i ISA) Sigmoid(x Vec) Vec {
 	return i.Div(i.Copy(F(1)), i.Add(i.Exp(i.Xor(x, Bits(0x80000000))), F(1)))
-}
-
-// Normal returns exp(-x²/2) and the normal distribution function at x.
-func (i ISA) Normal(x Vec) (density, below Vec) {
-	z := i.Min(i.Copy(F(20)), i.Mul(i.And(x, Bits(0x7fffffff)), F(0.70710678118654752)))
-	zz := i.Mul(z, z)
-	// exp(-z²) with the rounding error of z² put back.
-	err := i.Copy(zz)
-	VFMSUB231PS(z, z, err)
-	density = i.Exp(i.Xor(zz, Bits(0x80000000)))
-	density = i.Sub(density, i.Mul(density, err))
-	t := i.Div(i.Copy(F(1)), i.Fma(i.Copy(z), i.Copy(F(0.4)), F(1)))
-	tail := i.Mul(i.Mul(i.Poly(t, erfcTail...), i.Mul(t, F(0.5))), density) // erfc(z)/2
-	upper := i.Sub(i.Copy(F(1)), tail)
-	return density, i.Blend(i.Cmp(LT, x, F(0)), upper, tail)
 }

@@ -108,6 +108,17 @@ func (i ISA) Round(a Vec) Vec {
 	return d
 }
 
+// Floor rounds down.
+func (i ISA) Floor(a Vec) Vec {
+	d := i.Vec()
+	if i.Lanes == 16 {
+		VRNDSCALEPS(U8(9), a, d)
+	} else {
+		VROUNDPS(U8(9), a, d)
+	}
+	return d
+}
+
 // Whole numbers.
 
 func (i ISA) AddInt(a Vec, b Op) Vec { d := i.Vec(); VPADDD(b, a, d); return d }

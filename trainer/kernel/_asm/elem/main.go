@@ -66,14 +66,8 @@ var table = []activation{
 	},
 	{
 		"geluErf",
-		func(i asm.ISA, x vec) vec {
-			_, below := i.Normal(x)
-			return i.Mul(x, below)
-		},
-		func(i asm.ISA, x vec) vec {
-			density, below := i.Normal(x)
-			return i.FmaAdd(below, i.Mul(x, asm.F(0.3989422804014327)), density)
-		},
+		func(i asm.ISA, x vec) vec { return i.Mul(x, i.Normal(x)) },
+		func(i asm.ISA, x vec) vec { return i.NormalSlope(x) },
 	},
 	{
 		"quickGELU",
