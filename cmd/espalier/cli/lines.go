@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -20,7 +21,7 @@ const maxLine = 64 << 20
 // batchSize is how much text is read at a time.
 const batchSize = 256 << 10
 
-// A lineWriter appends to dst what is printed for a line.
+// A lineWriter appends to dst what is printed for a line, which it must not keep.
 type lineWriter func(dst []byte, line string) ([]byte, error)
 
 // eachFile prints what becomes of every line of the files, or of standard input,
@@ -70,18 +71,23 @@ func unpack(r io.Reader) (io.Reader, func(), error) {
 	return in, func() {}, nil
 }
 
-// A batch is some lines on their way.
+// A batch is some lines on their way. Its memory is used again and again.
 type batch struct {
 	first int // number of the first line, from 1
-	text  string
+	text  []byte
 	out   []byte
 	err   error
-	ready chan struct{}
+	ready chan struct{} // told once when the output is made
+}
+
+func newBatch() *batch {
+	return &batch{text: make([]byte, 0, batchSize), ready: make(chan struct{}, 1)}
 }
 
 // run makes the output of a batch.
 func (b *batch) run(name string, w lineWriter) {
-	text := b.text
+	b.out, b.err = b.out[:0], nil
+	text := unsafe.String(unsafe.SliceData(b.text), len(b.text)) // stays as it is until the output is written
 	for n := b.first; text != ""; n++ {
 		line := text
 		if k := strings.IndexByte(text, '\n'); k >= 0 {
@@ -96,6 +102,14 @@ func (b *batch) run(name string, w lineWriter) {
 	}
 }
 
+// write writes the output of a batch.
+func (b *batch) write(out io.Writer) error {
+	if _, err := out.Write(b.out); err != nil {
+		return err
+	}
+	return b.err
+}
+
 // eachLine prints what becomes of every line.
 func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writers []lineWriter) error {
 	r, done, err := unpack(r)
@@ -104,26 +118,33 @@ func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writ
 	}
 	defer done()
 	if len(writers) == 1 {
-		var buf []byte
-		return batches(ctx, name, r, func(b *batch) error {
-			b.out = buf[:0]
+		two := [2]*batch{newBatch(), newBatch()}
+		fresh := func() *batch {
+			two[0], two[1] = two[1], two[0]
+			return two[0]
+		}
+		return batches(ctx, name, r, fresh, func(b *batch) error {
 			b.run(name, writers[0])
-			buf = b.out
-			if _, err := out.Write(b.out); err != nil {
-				return err
-			}
-			return b.err
+			return b.write(out)
 		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	work, order := make(chan *batch), make(chan *batch, 2*len(writers))
+	work, order, spent := make(chan *batch), make(chan *batch, 2*len(writers)), make(chan *batch, 4*len(writers))
+	fresh := func() *batch {
+		select {
+		case b := <-spent:
+			return b
+		default:
+			return newBatch()
+		}
+	}
 	var failed error
 	stopped := make(chan struct{})
 	for _, w := range writers {
 		go func() {
 			for b := range work {
 				b.run(name, w)
-				close(b.ready)
+				b.ready <- struct{}{}
 			}
 			stopped <- struct{}{}
 		}()
@@ -131,8 +152,7 @@ func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writ
 	go func() {
 		defer close(order)
 		defer close(work)
-		failed = batches(ctx, name, r, func(b *batch) error {
-			b.ready = make(chan struct{})
+		failed = batches(ctx, name, r, fresh, func(b *batch) error {
 			select {
 			case order <- b:
 				work <- b
@@ -145,12 +165,13 @@ func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writ
 	for b := range order {
 		<-b.ready
 		if err == nil {
-			if _, err = out.Write(b.out); err == nil {
-				err = b.err
-			}
-			if err != nil {
+			if err = b.write(out); err != nil {
 				cancel()
 			}
+		}
+		select {
+		case spent <- b:
+		default:
 		}
 	}
 	for range writers {
@@ -164,37 +185,42 @@ func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writ
 }
 
 // batches cuts what is read into batches of whole lines.
-func batches(ctx context.Context, name string, r io.Reader, f func(*batch) error) error {
-	buf := make([]byte, 0, batchSize)
-	for n := 1; ; {
+func batches(ctx context.Context, name string, r io.Reader, fresh func() *batch, f func(*batch) error) error {
+	b := fresh()
+	b.first, b.text = 1, b.text[:0]
+	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if len(buf) == cap(buf) {
-			if len(buf) >= maxLine {
-				return fmt.Errorf("%s:%d: longer than %d bytes", name, n, maxLine)
+		if len(b.text) == cap(b.text) {
+			if len(b.text) >= maxLine {
+				return fmt.Errorf("%s:%d: longer than %d bytes", name, b.first, maxLine)
 			}
-			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+			b.text = append(make([]byte, 0, 2*cap(b.text)), b.text...)
 		}
-		got, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+got]
-		end := bytes.LastIndexByte(buf, '\n') + 1
+		old := len(b.text) // bytes without a line's end
+		n, err := r.Read(b.text[old:cap(b.text)])
+		b.text = b.text[:old+n]
+		end := bytes.LastIndexByte(b.text[old:], '\n') + 1
 		switch {
 		case errors.Is(err, io.EOF):
-			if len(buf) == 0 {
+			if len(b.text) == 0 {
 				return nil
 			}
-			return f(&batch{first: n, text: string(buf)})
+			return f(b)
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		case end == 0:
 			continue
 		}
-		b := &batch{first: n, text: string(buf[:end])}
-		n += strings.Count(b.text, "\n")
+		end += old
+		next := fresh()
+		next.text = append(next.text[:0], b.text[end:]...)
+		b.text = b.text[:end]
+		next.first = b.first + bytes.Count(b.text, []byte{'\n'})
 		if err := f(b); err != nil {
 			return err
 		}
-		buf = append(buf[:0], buf[end:]...)
+		b = next
 	}
 }

@@ -161,7 +161,7 @@ func (t *tokenizeFlags) penn(ctx context.Context, c *console, args []string) err
 		}
 	})
 	err := t.each(ctx, c, args, func(text string) error {
-		if err := tok.Feed(text); err != nil {
+		if err := tok.Feed(strings.Clone(text)); err != nil { // it is kept for a while
 			return err
 		}
 		return failed
