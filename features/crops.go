@@ -81,7 +81,7 @@ func cropOf(in *pipeline.Input, dec *raster.Decoder, spec *Spec, r imageRef) *cr
 	if c.reason != "" {
 		return c
 	}
-	data, err := readFile(in, r.File)
+	data, err := readImage(in, &r)
 	if err != nil {
 		c.err = err
 		return c
@@ -102,6 +102,22 @@ func reasonOf(err error) string {
 		return refused.Reason
 	}
 	return string(refused.Format) + ": " + refused.Reason
+}
+
+func readImage(in *pipeline.Input, r *imageRef) (data []byte, err error) {
+	if r.In == nil {
+		return readFile(in, r.File)
+	}
+	f, err := in.Open(r.In.File)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data = make([]byte, r.In.Size)
+	if _, err := f.ReadAt(data, r.In.At); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read %s: %w", r.File, err)
+	}
+	return data, nil
 }
 
 func readFile(in *pipeline.Input, name string) (data []byte, err error) {

@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
+	"strings"
 
 	"espalier/features/raster"
 	"espalier/features/vectors"
@@ -23,7 +25,7 @@ const batchImages = 8
 
 // Extract makes features of images with a CLIP image tower.
 //
-// Inputs: images (files, or a sample); examples, whose column image then says
+// Inputs: images (files, tar archives of them, or a sample); examples, whose column image then says
 // which images are wanted and what they are called; weights (a weights file, or
 // the files of a sharded one). Without weights a random network of the same
 // kind stands in, and the output says so. The output is grid.arrow shards of
@@ -77,8 +79,12 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 	if images == nil {
 		return nil, errors.New("features/extract: no input named images")
 	}
-	files := newFinder(images.Manifest.Files)
-	refs, err := e.refs(t, images)
+	entries, members, err := unpack(ctx, images)
+	if err != nil {
+		return nil, err
+	}
+	files := newFinder(entries)
+	refs, err := e.refs(t, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +99,9 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 	from := 0
 	for i := range refs {
 		refs[i].File, refs[i].Reason = files.find(refs[i].ID)
+		if m, ok := members[refs[i].File]; ok {
+			refs[i].In = &m
+		}
 		if i+1 < len(refs) && !border(refs[i].ID, e.PartImages) {
 			continue
 		}
@@ -107,7 +116,7 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 }
 
 // refs lists the images that are wanted.
-func (e *Extract) refs(t *pipeline.Task, images *pipeline.Input) ([]imageRef, error) {
+func (e *Extract) refs(t *pipeline.Task, files []store.FileEntry) ([]imageRef, error) {
 	var refs []imageRef
 	if len(e.List) > 0 {
 		seen := map[string]bool{}
@@ -122,11 +131,12 @@ func (e *Extract) refs(t *pipeline.Task, images *pipeline.Input) ([]imageRef, er
 	if ex := t.In["examples"]; ex != nil {
 		return imagesOf(ex)
 	}
-	for _, f := range images.Manifest.Files { // sorted
+	for _, f := range files {
 		if isImageName(f.Name) {
 			refs = append(refs, imageRef{ID: f.Name})
 		}
 	}
+	slices.SortFunc(refs, func(a, b imageRef) int { return strings.Compare(a.ID, b.ID) })
 	return refs, nil
 }
 

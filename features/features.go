@@ -34,7 +34,7 @@ const BFloat16 = "bfloat16"
 // A Spec says how features are made of an image. It is everything but the
 // numbers of published weights, whose digest it holds.
 type Spec struct {
-	Tap       clip.Tap         `yaml:"tap" json:"tap" doc:"what is taken: grid (default), grid-projected, penultimate or embedding"`
+	Tap       clip.Tap         `yaml:"tap" json:"tap" doc:"what is taken: grid (default), grid-projected, penultimate, class-tokens or embedding"`
 	Transform raster.Transform `yaml:"transform" json:"transform" doc:"clip (default), clip-rgb-first or stretch"`
 	Size      int              `yaml:"size" json:"size" doc:"side of the network's input in pixels; default what the weights are for, else 224"`
 	DType     string           `yaml:"dtype" json:"dtype" doc:"type of stored values: float16 (default) or float32"`

@@ -24,6 +24,7 @@ func isImageName(name string) bool {
 type imageRef struct {
 	ID     string `json:"id"`
 	File   string `json:"file,omitempty"`   // name in the input; "" if it was not found
+	In     *place `json:"in,omitempty"`     // where File lies in an archive
 	Reason string `json:"reason,omitempty"` // why not
 	Corpus string `json:"corpus,omitempty"`
 	Task   string `json:"task,omitempty"`

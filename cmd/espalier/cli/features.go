@@ -71,7 +71,7 @@ func digestImage(dec *raster.Decoder, id, path string, transform raster.Transfor
 
 var featuresVerb = verb{
 	name:  "features",
-	args:  "--images DIR|LIST",
+	args:  "--images DIR|LIST|SHARDS",
 	short: "turn images into feature grids, or show or digest what a network sees of them",
 	example: []string{
 		"espalier features --weights RN101.pt --images photos --out out/grids",
@@ -79,9 +79,9 @@ var featuresVerb = verb{
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
 		var e features.Extract
-		images := f.String("images", "", "`PATH` of a folder of images, or of a text file of paths, a line each")
+		images := f.String("images", "", "`PATH` of a folder of images or tar archives, an archive, or a list of paths")
 		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors; without, a random network")
-		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT` is taken: grid (default), grid-projected, penultimate or embedding")
+		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT`: grid (default), grid-projected, penultimate, class-tokens or embedding")
 		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` an image is cut: clip (default), clip-rgb-first, stretch or none")
 		f.IntVar(&e.Size, "size", 0, "side of what the network sees in pixels (default the weights', or 224): `N`")
 		f.StringVar(&e.DType, "dtype", "", "`TYPE` of stored values: float16 (default) or float32")
@@ -96,7 +96,7 @@ var featuresVerb = verb{
 				return err
 			}
 			if *images == "" {
-				return usagef("want --images DIR or LIST")
+				return usagef("want --images DIR, LIST or SHARDS")
 			}
 			if *digest {
 				if e.Transform == "" {
@@ -150,8 +150,11 @@ func imagesOf(images string) (ids, paths []string, err error) {
 	if err != nil {
 		return nil, nil, usagef("%v", err)
 	}
-	if info.IsDir() {
+	switch {
+	case info.IsDir():
 		return features.ImagesBelow(images)
+	case features.IsArchive(images):
+		return nil, nil, usagef("%s: --digest and --preview take a folder or a list of images", images)
 	}
 	ids, err = readList(images)
 	return ids, ids, err
@@ -164,7 +167,7 @@ func extraction(e *features.Extract, images, weights string) (pipeline.Graph, er
 		return pipeline.Graph{}, usagef("%v", err)
 	}
 	files := &pipeline.Files{Path: images}
-	if !info.IsDir() {
+	if !info.IsDir() && !features.IsArchive(images) {
 		if e.List, err = readList(images); err != nil {
 			return pipeline.Graph{}, err
 		}

@@ -35,22 +35,24 @@ type Tap string
 // tokens, before ln_post. GridProjected is every cell through what makes the
 // embedding (the attention pool with every cell as a query; ln_post and proj).
 // Penultimate is all tokens behind the last block but one, class token first,
-// of a vision transformer. Embedding is the image's one vector in the joint
-// space.
+// of a vision transformer. ClassTokens is the class token behind each of its
+// blocks through ln_post and proj, the scales of which LLaMA-Adapter V2 makes
+// its global features. Embedding is the image's one vector in the joint space.
 const (
 	Grid          Tap = "grid"
 	GridProjected Tap = "grid-projected"
 	Penultimate   Tap = "penultimate"
+	ClassTokens   Tap = "class-tokens"
 	Embedding     Tap = "embedding"
 )
 
 // Check reports a tap that does not exist.
 func (t Tap) Check() error {
 	switch t {
-	case Grid, GridProjected, Penultimate, Embedding:
+	case Grid, GridProjected, Penultimate, ClassTokens, Embedding:
 		return nil
 	}
-	return fmt.Errorf("tap %q, want grid, grid-projected, penultimate or embedding", string(t))
+	return fmt.Errorf("tap %q, want grid, grid-projected, penultimate, class-tokens or embedding", string(t))
 }
 
 // Tower is an image tower.
@@ -58,7 +60,8 @@ type Tower interface {
 	// Size is the side of the input in pixels.
 	Size() int
 	// Shape returns height, width and channels of a tap: 1 and 1 for the
-	// embedding, 1 and the number of tokens for Penultimate.
+	// embedding, 1 and the number of tokens for Penultimate, or of blocks for
+	// ClassTokens.
 	Shape(t Tap) (h, w, c int, err error)
 	// Forward returns a tap, [n, h*w, c], of images x [n, size, size, 3].
 	Forward(x tensor.Tensor, t Tap) tensor.Tensor

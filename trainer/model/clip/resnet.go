@@ -220,7 +220,7 @@ func (r *resNet) Shape(t Tap) (h, w, c int, err error) {
 	switch {
 	case t == Grid:
 		return r.grid, r.grid, r.dim, nil
-	case t == Penultimate:
+	case t == Penultimate, t == ClassTokens:
 		return 0, 0, 0, fmt.Errorf("clip: a ModifiedResNet has no %s tokens", t)
 	case r.pool == nil:
 		return 0, 0, 0, fmt.Errorf("clip: the weights have no attention pool for inputs of %d pixels, which %s needs", r.size, t)

@@ -1,23 +1,6 @@
 package clip
 
-import (
-	"fmt"
-	"math"
-
-	"espalier/trainer/tensor"
-)
-
-// ClassTokens returns the class token behind each block of a vision
-// transformer through ln_post and proj, one tensor [n, 1, c] a block: the
-// scales of which LLaMA-Adapter V2 makes its global features. c is the
-// embedding's.
-func ClassTokens(t Tower, x tensor.Tensor) ([]tensor.Tensor, error) {
-	v, ok := t.(*vit)
-	if !ok {
-		return nil, fmt.Errorf("clip: a %T has no class token", t)
-	}
-	return v.classTokens(x), nil
-}
+import "math"
 
 // Unit divides each vector of dim numbers by its length, in place. Sums are in
 // float64, in order.

@@ -142,6 +142,8 @@ func (v *vit) Shape(t Tap) (h, w, c int, err error) {
 		return v.grid, v.grid, v.out, nil
 	case Penultimate:
 		return 1, 1 + v.grid*v.grid, v.width, nil
+	case ClassTokens:
+		return 1, len(v.blocks), v.out, nil
 	case Embedding:
 		return 1, 1, v.out, nil
 	}
@@ -184,12 +186,22 @@ func (v *vit) Forward(x tensor.Tensor, t Tap) tensor.Tensor {
 	}
 	v.dev.reclaim()
 	y := v.embed(x)
+	var scales tensor.Tensor
+	if t == ClassTokens {
+		scales = v.dev.Alloc(tensor.Float32, x.Shape[0], len(v.blocks), v.out)
+	}
 	for i := range v.blocks {
 		if t == Penultimate && i == len(v.blocks)-1 {
 			return y
 		}
 		y = v.blocks[i].apply(v.dev, y, v.heads, false)
 		v.trace(fmt.Sprintf("block%d", i), y)
+		if t == ClassTokens {
+			c := firstTokens(v.dev, y)
+			p := v.project(c)
+			v.dev.Paste(scales, p, 1, i)
+			v.dev.done(c, p)
+		}
 	}
 	switch t {
 	case Grid:
@@ -198,19 +210,10 @@ func (v *vit) Forward(x tensor.Tensor, t Tap) tensor.Tensor {
 		return dropFirst(v.dev, v.project(y))
 	case Penultimate: // of a single block
 		return y
+	case ClassTokens:
+		return scales
 	}
 	return v.project(firstTokens(v.dev, y))
-}
-
-func (v *vit) classTokens(x tensor.Tensor) []tensor.Tensor {
-	var out []tensor.Tensor
-	v.dev.reclaim()
-	y := v.embed(x)
-	for i := range v.blocks {
-		y = v.blocks[i].apply(v.dev, y, v.heads, false)
-		out = append(out, v.project(firstTokens(v.dev, y)))
-	}
-	return out
 }
 
 func (v *vit) Close() { v.load.free() }
