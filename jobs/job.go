@@ -38,6 +38,11 @@
 // names alone. A stage with a field tags gets its axes there, so that scores
 // carry them.
 //
+// Values of the file itself stand for ${name} anywhere in its stages, and are
+// changed from outside by their names:
+//
+//	values: {steps: 1000, seeds: [1, 2, 3]}
+//
 // [Load] reports every mistake of a file at once, each with its line.
 package jobs
 
@@ -164,7 +169,7 @@ type header struct {
 
 var headerType = reflect.TypeFor[header]()
 
-var headerFields = []string{"stages", "summary"}
+var headerFields = []string{"stages", "summary", "values"}
 
 type parser struct {
 	kinds  map[string]func() pipeline.Stage
@@ -175,6 +180,7 @@ type parser struct {
 }
 
 func (p *parser) job(file string, root *node) *Job {
+	p.giveValues(root)
 	var h header
 	known := slices.Clone(headerFields)
 	for _, f := range root.fields {

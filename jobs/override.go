@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// override applies "path=value" to a job's document. A path is a field of the
-// file, or a stage and a field of it; what does not exist is found when the
+// override applies "path=value" to a job's document. A path is a value's name, a
+// field of the file, or a stage and a field of it; what does not exist is found when the
 // document is decoded.
 func override(root *node, text string, faults *faultList) {
 	at := place{over: true, set: text}
@@ -20,6 +20,10 @@ func override(root *node, text string, faults *faultList) {
 		return
 	}
 	stage, rest, deep := strings.Cut(path, ".")
+	if values := root.get("values"); !deep && values.field(path) != nil {
+		values.set(path, at, v)
+		return
+	}
 	if !deep {
 		known := append(paramNames(paramsOf(headerType)), headerFields...)
 		if !slices.Contains(known, path) || slices.Contains(headerFields, path) {
@@ -33,14 +37,14 @@ func override(root *node, text string, faults *faultList) {
 				faults.add(at, path, "a stage; name a field of it, as in "+path+".kind")
 				return
 			}
-			faults.add(at, path, "unknown field; want STAGE.FIELD or one of "+strings.Join(paramNames(paramsOf(headerType)), ", "))
+			faults.add(at, path, "unknown field; want STAGE.FIELD or one of "+strings.Join(append(paramNames(paramsOf(headerType)), valueNames(root)...), ", "))
 			return
 		}
 		root.set(path, at, v)
 		return
 	}
-	if stage == "summary" {
-		assignPath(root, "summary."+rest, at, v, faults)
+	if stage == "summary" || stage == "values" {
+		assignPath(root, path, at, v, faults)
 		return
 	}
 	stages := root.get("stages")

@@ -25,6 +25,12 @@ func Schema(kinds map[string]func() pipeline.Stage) ([]byte, error) {
 	}
 	props := structSchema(headerType, reflect.Value{})["properties"].(object)
 	props["max_dead"] = limitSchema("Most dead letters an output may have: a number or a share such as 1%.")
+	props["values"] = object{
+		"description":          "Values that stand for ${name} in the stages.",
+		"type":                 "object",
+		"propertyNames":        object{"pattern": inputName.String()},
+		"additionalProperties": true,
+	}
 	props["stages"] = object{
 		"description":          "The stages by name.",
 		"type":                 "object",
