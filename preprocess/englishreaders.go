@@ -17,8 +17,8 @@ import (
 
 // Published names of the files of tasks, and of their exports.
 const (
-	glueFiles = `^([a-z0-9]+_)?(train|dev|val|validation|test)(_(mis)?matched)?(-\d+-of-\d+)?\.(tsv|jsonl|json|parquet|arrow)(\.gz)?$`
-	sgFiles   = `^([a-z0-9]+_)?(train|dev|val|validation|test)(-\d+-of-\d+)?\.(jsonl|json|parquet|arrow)(\.gz)?$`
+	glueFiles = `^(([a-z0-9]+_)?(train|dev|val|validation|test)(_(mis)?matched)?(-\d+-of-\d+)?\.(tsv|jsonl|json|parquet|arrow)(\.gz)?|` + corpus.Saved + `)$`
+	sgFiles   = `^(([a-z0-9]+_)?(train|dev|val|validation|test)(-\d+-of-\d+)?\.(jsonl|json|parquet|arrow)(\.gz)?|` + corpus.Saved + `)$`
 )
 
 // englishReaders read the English sets of text.
@@ -32,7 +32,7 @@ var englishReaders = []*reader{
 	task("QNLI", of("glue/qnli", glueFiles, glue.QNLI())),
 	task("RTE", of("glue/rte", glueFiles, glue.RTE())),
 	task("WNLI", of("glue/wnli", glueFiles, glue.WNLI())),
-	task("AX", of("glue/ax", `^((ax|diagnostic)\.(tsv|jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet)$`, glue.AX())),
+	task("AX", of("glue/ax", `^((ax|diagnostic)\.(tsv|jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet|`+corpus.Saved+`)$`, glue.AX())),
 
 	plain("BoolQ", of("superglue/boolq", sgFiles, superglue.BoolQ())),
 	plain("BoolQ", of("superglue/boolq-numbered", sgFiles, superglue.BoolQNumbered())),
@@ -43,8 +43,8 @@ var englishReaders = []*reader{
 	plain("RTE", of("superglue/rte", sgFiles, superglue.RTE())),
 	plain("WiC", of("superglue/wic", sgFiles, superglue.WiC())),
 	plain("WSC", of("superglue/wsc", sgFiles, superglue.WSC())),
-	plain("AX-b axb", of("superglue/axb", `^(AX-b\.(jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet)$`, superglue.AXb())),
-	plain("AX-g axg", of("superglue/axg", `^(AX-g\.(jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet)$`, superglue.AXg())),
+	plain("AX-b axb", of("superglue/axb", `^(AX-b\.(jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet|`+corpus.Saved+`)$`, superglue.AXb())),
+	plain("AX-g axg", of("superglue/axg", `^(AX-g\.(jsonl|parquet)(\.gz)?|test-\d+-of-\d+\.parquet|`+corpus.Saved+`)$`, superglue.AXg())),
 
 	plain("boolq", of("boolq", `^(train|dev)\.jsonl(\.gz)?$`, boolq.BoolQ())),
 	imdbReader(),
@@ -76,7 +76,7 @@ func task(home string, r *reader) *reader {
 var mrpc = func() *reader {
 	own := of("glue/mrpc", `^$`, glue.MRPC())
 	exported := of("glue/mrpc", `^$`, glue.MRPCExport())
-	files := `^(msr_paraphrase_(train|test)(_original)?\.txt|(train|dev|validation|test)(-\d+-of-\d+)?\.(tsv|csv|jsonl|parquet|arrow))(\.gz)?$`
+	files := `^(msr_paraphrase_(train|test)(_original)?\.txt|(train|dev|validation|test)(-\d+-of-\d+)?\.(tsv|csv|jsonl|parquet|arrow)|` + corpus.Saved + `)(\.gz)?$`
 	r := task("MRPC", pick("glue/mrpc", files, func(src *corpus.Source) (*reader, error) {
 		if is, err := glue.IsExport(src); is || err != nil {
 			return exported, err

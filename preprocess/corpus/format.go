@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"path"
+	"regexp"
 	"strings"
 
 	"espalier/preprocess/example"
@@ -67,11 +68,22 @@ func (s standard[F, M]) Read(ctx context.Context, src *Source, of json.RawMessag
 	return s.Format.Read(ctx, s.labelled(src), of)
 }
 
+// Saved is the pattern of names that save_to_disk gives to files, whose folder is
+// the split.
+const Saved = `data-\d{5}-of-\d{5}\.arrow`
+
+var saved = regexp.MustCompile("^" + Saved + "$")
+
 // StandardSplit returns the standard name of the split that a file's name says:
 // "validation_matched" for dev_matched.tsv, "train" for
-// msr_paraphrase_train_original.txt. It is "" if the name says none, or two.
+// msr_paraphrase_train_original.txt, and "test" for test/data-00000-of-00001.arrow.
+// It is "" if the name says none, or two.
 func StandardSplit(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(path.Base(name)), func(r rune) bool {
+	base := path.Base(name)
+	if saved.MatchString(base) {
+		base = path.Base(path.Dir(name))
+	}
+	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
 		return r == '_' || r == '-' || r == ' ' || r == '.'
 	})
 	split := ""
@@ -99,14 +111,16 @@ func StandardSplit(name string) string {
 	return split
 }
 
-// IsParquet reports whether a source is a Parquet or Arrow file.
+// IsParquet reports whether a source is a Parquet file, an Arrow file or an Arrow
+// stream, as save_to_disk of Hugging Face's datasets writes them.
 func IsParquet(src *Source) (bool, error) {
 	var magic [6]byte
 	n, err := src.ReadAt(magic[:min(src.Size, 6)], 0)
 	if err != nil && err != io.EOF {
 		return false, err
 	}
-	return strings.HasPrefix(string(magic[:n]), "PAR1") || string(magic[:n]) == "ARROW1", nil
+	head := string(magic[:n])
+	return strings.HasPrefix(head, "PAR1") || head == "ARROW1" || strings.HasPrefix(head, "\xff\xff\xff\xff"), nil
 }
 
 // Ext returns the extension of a source's name, that of a gzip stream's content.

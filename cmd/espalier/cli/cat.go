@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,7 +112,9 @@ func withTable(path string, f func(*shard.Table) error) error {
 }
 
 // tables lists the files that a path means: itself, or the data shards of an
-// output's folder in the order of its manifest, else of their names.
+// output's folder in the order of its manifest, those of a folder that
+// save_to_disk of Hugging Face's datasets wrote in the order of its state.json,
+// else all in the order of their names.
 func tables(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -130,6 +133,9 @@ func tables(path string) ([]string, error) {
 	case !errors.Is(err, store.ErrMissing) && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	default:
+		if out, err := savedTables(path); out != nil || err != nil {
+			return out, err
+		}
 		entries, err := os.ReadDir(path)
 		if err != nil {
 			return nil, err
@@ -151,4 +157,59 @@ func tables(path string) ([]string, error) {
 		return nil, usagef("%s: no Parquet or Arrow file in this folder", path)
 	}
 	return out, nil
+}
+
+// savedTables lists the files of a folder that save_to_disk wrote, a data set or
+// several by split; nil if it is none.
+func savedTables(dir string) ([]string, error) {
+	var splits struct {
+		Splits []string `json:"splits"`
+	}
+	if found, err := readJSON(filepath.Join(dir, "dataset_dict.json"), &splits); err != nil {
+		return nil, err
+	} else if found {
+		var out []string
+		for _, s := range splits.Splits {
+			list, err := savedTables(filepath.Join(dir, s))
+			if err == nil && list == nil {
+				err = usagef("%s: split %s has no state.json", dir, s)
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, list...)
+		}
+		return out, nil
+	}
+	var state struct {
+		Files []struct {
+			Name string `json:"filename"`
+		} `json:"_data_files"`
+	}
+	found, err := readJSON(filepath.Join(dir, "state.json"), &state)
+	if err != nil || !found {
+		return nil, err
+	}
+	out := []string{}
+	for _, f := range state.Files {
+		if !filepath.IsLocal(f.Name) {
+			return nil, usagef("%s: %q is not a file of the folder", filepath.Join(dir, "state.json"), f.Name)
+		}
+		out = append(out, filepath.Join(dir, f.Name))
+	}
+	return out, nil
+}
+
+// readJSON reads a file, if it is there.
+func readJSON(path string, v any) (found bool, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return false, usagef("%s: %v", path, err)
+	}
+	return true, nil
 }
