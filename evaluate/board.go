@@ -60,6 +60,10 @@ var superGLUEBoard = board{"superglue", "SuperGLUE", []boardTask{
 func newBoard(b board) func(*spec, *Request) (family, error) {
 	return func(s *spec, _ *Request) (family, error) {
 		average := s.choice("average", "tasks", "values")
+		form := "labels"
+		if b.name == "glue" {
+			form = s.choice("form", "labels", "t5")
+		}
 		f := &setFamily{what: fmt.Sprintf("%s leaderboard|average:%s|no number counts 0", b.what, average)}
 		cb := ""
 		if b.name == "superglue" {
@@ -67,8 +71,11 @@ func newBoard(b board) func(*spec, *Request) (family, error) {
 				f.what += "|cb: three classes"
 			}
 		}
+		if form == "t5" {
+			f.what += "|T5's words: no number is -1, no label the wrong one"
+		}
 		f.open = func(_ context.Context, c *corpus) (func() stats.Places, error) {
-			run := &boardRun{corpus: c, fixed: cb == "fixed"}
+			run := &boardRun{corpus: c, fixed: cb == "fixed", words: form == "t5"}
 			if err := run.sort(b); err != nil {
 				return nil, err
 			}
@@ -90,6 +97,7 @@ func newBoard(b board) func(*spec, *Request) (family, error) {
 type boardRun struct {
 	corpus  *corpus
 	fixed   bool
+	words   bool  // labels are words and texts may be no label, as T5 writes them
 	task    []int // of every example
 	present []int // tasks that have examples, in the board's order
 }
@@ -138,7 +146,11 @@ func (r *boardRun) sort(b board) error {
 // numbers returns an example's prediction and reference as numbers.
 func (r *boardRun) numbers(i int) (x, y float64, err error) {
 	c := r.corpus
-	if x, err = strconv.ParseFloat(pytext.Strip(c.Predictions[i]), 64); err != nil {
+	x, err = strconv.ParseFloat(pytext.Strip(c.Predictions[i]), 64)
+	if r.words && (err != nil || math.IsNaN(x) || math.IsInf(x, 0)) {
+		x, err = -1, nil
+	}
+	if err != nil {
 		return 0, 0, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: prediction %q is no number", c.IDs[i], c.Predictions[i])}
 	}
 	if y, err = strconv.ParseFloat(pytext.Strip(c.References[i][0]), 64); err != nil {
@@ -229,9 +241,28 @@ func (r *boardRun) matthews(places []int, values []float64) {
 func (r *boardRun) accuracyF1(places []int, values []float64) {
 	c, labels := r.confusion(places)
 	values[0], values[1] = c.Accuracy(), 0
-	if i := slices.Index(labels, "1"); i >= 0 {
+	if r.words {
+		values[1] = r.wordsF1(places)
+	} else if i := slices.Index(labels, "1"); i >= 0 {
 		values[1] = c.Label(i).F
 	}
+}
+
+// wordsF1 is the F1 of "equivalent" or "duplicate"; a text that is neither that
+// nor its opposite counts as the opposite of the reference.
+func (r *boardRun) wordsF1(places []int) float64 {
+	c := classify.NewConfusion(2)
+	class := map[string]int{"not_equivalent": 0, "not_duplicate": 0, "equivalent": 1, "duplicate": 1}
+	for _, i := range places {
+		gold := class[pytext.Strip(r.corpus.References[i][0])]
+		text := pytext.Strip(r.corpus.Predictions[i])
+		predicted, ok := class[text]
+		if !ok {
+			predicted = 1 - gold
+		}
+		c.Add(gold, predicted)
+	}
+	return c.Label(1).F
 }
 
 func (r *boardRun) accuracyMacro(places []int, values []float64) {

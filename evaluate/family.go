@@ -80,7 +80,7 @@ func families() []entry {
 		{"cmrc", "CMRC 2018 script, version 5", "", "", newCMRC},
 		{"drcd", "DRCD: SQuAD 1.1 script, characters", "", "", newAnswers("drcd", "drcd: squad-1.1 script|characters", 100, squad.DRCD)},
 		{"multirc", "SuperGLUE MultiRC", "", "ids that end in /ANSWER", newMultiRC},
-		{"glue", "GLUE leaderboard: every task's metrics and their average", "average=tasks|values", "ids TASK/ID", newBoard(glueBoard)},
+		{"glue", "GLUE leaderboard: every task's metrics and their average", "average=tasks|values, form=labels|t5", "ids TASK/ID", newBoard(glueBoard)},
 		{"superglue", "SuperGLUE leaderboard: every task's metrics and their average", "average=tasks|values, cb=present|fixed", "ids TASK/ID", newBoard(superGLUEBoard)},
 		{"vqa", "GT-Vision-Lab/VQA evaluation; also OK-VQA", "version=2021|2016|always|min3, types=answer|all|none", "answer_type, question_type of annotations for types", newVQA},
 		{"gqa", "GQA: share of equal answers, by type; consistency", "types=all|none", "types, isBalanced, entailed of questions", newGQA},

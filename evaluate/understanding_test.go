@@ -248,3 +248,42 @@ func TestSquadDocument(t *testing.T) {
 		}
 	}
 }
+
+// T5 writes words: what is no label is the wrong one, what is no number is -1.
+func TestBoardOfWords(t *testing.T) {
+	c := &input.Joined{}
+	add := func(id, reference, prediction string) {
+		c.IDs, c.References = append(c.IDs, id), append(c.References, []string{reference})
+		c.Predictions, c.Places = append(c.Predictions, prediction), append(c.Places, input.Place{})
+	}
+	add("glue/mrpc/validation/0", "equivalent", "equivalent")
+	add("glue/mrpc/validation/1", "equivalent", "hello")
+	add("glue/mrpc/validation/2", "not_equivalent", "hello")
+	add("glue/mrpc/validation/3", "not_equivalent", "not_equivalent")
+	add("glue/stsb/validation/0", "1.0", "1.2")
+	add("glue/stsb/validation/1", "3.0", "hello")
+	add("glue/stsb/validation/2", "5.0", "4.8")
+	add("glue/cola/validation/0", "acceptable", "acceptable")
+	add("glue/cola/validation/1", "unacceptable", "unacceptable")
+	r := &Request{Metrics: []string{"glue:average=values:form=t5"}}
+	fams, err := parseMetrics(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := scoreAll(t.Context(), &corpus{Joined: c, workers: 1}, fams, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, v := range res.Values {
+		got[v.Metric] = v.Value
+	}
+	// Two of four are right; of 2 equivalent ones 1 is found, and 1 is wrong.
+	for name, want := range map[string]float64{
+		"glue-mrpc-accuracy": 0.5, "glue-mrpc-f1": 0.5, "glue-cola-matthews": 1, "glue-stsb-spearman": 0.5, "glue-stsb-pearson": 0.61475,
+	} {
+		if math.Abs(got[name]-want) > 1e-3 {
+			t.Errorf("%s is %g, want %g", name, got[name], want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ type selection struct {
 // shards, without what a membership moved elsewhere.
 func (m membership) choose(in *pipeline.Input, name string) (s selection, err error) {
 	if len(m.of) == 0 {
-		_, s.files, err = splitShards(in, name)
+		s.files, err = published(in, name)
 		return s, err
 	}
 	var all []store.FileEntry
@@ -87,7 +87,7 @@ func (m membership) choose(in *pipeline.Input, name string) (s selection, err er
 	if m.covers(taskPrefix(in, all), name) {
 		return selection{all, func(id string) bool { return example.SameSplit(m.of[id], name) }}, nil
 	}
-	if _, s.files, err = splitShards(in, name); err != nil {
+	if s.files, err = published(in, name); err != nil {
 		return s, err
 	}
 	s.keep = func(id string) bool {
@@ -95,6 +95,18 @@ func (m membership) choose(in *pipeline.Input, name string) (s selection, err er
 		return !moved || example.SameSplit(to, name)
 	}
 	return s, nil
+}
+
+// published returns the shards of a split as it was published. MNLI, which has
+// two of validation and test, means the matched one.
+func published(in *pipeline.Input, name string) ([]store.FileEntry, error) {
+	_, files, err := splitShards(in, name)
+	if err != nil {
+		if matched := in.Shards(example.Standard(name) + "_matched"); len(matched) > 0 {
+			return matched, nil
+		}
+	}
+	return files, err
 }
 
 // covers reports whether there are members of a split whose ids have a prefix.
