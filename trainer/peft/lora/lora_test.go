@@ -29,3 +29,9 @@ func TestReference(t *testing.T) {
 		})
 	}
 }
+
+// The adapters package has (alpha/r) B A too.
+func TestAdapters(t *testing.T) {
+	rename := func(name string) string { return strings.Replace(name, ".loras.a.", ".", 1) + ".weight" }
+	pefttest.Golden{Base: "t5-v1_0", Folder: "adapters/t5-v1_0/lora", Rename: rename}.Run(t, &Method{Rank: 2, Alpha: 4})
+}

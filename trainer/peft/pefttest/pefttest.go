@@ -99,19 +99,17 @@ func NearGradient(t testing.TB, what string, got, want []float32, within float64
 	Near(t, "gradient of "+what, got, want, max(within*Largest(want), 1e-9))
 }
 
-// GradientWithin is how near gradients are to those of a float64 run. own is
-// the largest distance of the reference's own float32 run; where that is beyond
-// it too, the model is so steep that every float32 run differs.
+// GradientWithin is how near gradients are to those of a float64 run, relative
+// to a tensor's largest: 1e-5, or, where the model is so steep that every float32
+// run differs, twenty times as far as the reference's own float32 run, whose largest
+// distance is own.
 func GradientWithin(t testing.TB, grads ckpt.Weights, own float64) float64 {
 	t.Helper()
 	largest := 0.0
 	for _, name := range grads.Names() {
 		largest = max(largest, Largest(Floats(t, grads, name)))
 	}
-	if rel := own / largest; rel > 1e-5 {
-		return 20 * rel
-	}
-	return 1e-5
+	return max(1e-5, 20*own/largest)
 }
 
 // Rows reads the tensors CASE/NAME and its mask, if there is one, as rows.
@@ -219,8 +217,7 @@ func (g Golden) Run(t *testing.T, methods ...peft.Method) {
 		got := make([]float32, p.Len())
 		dev.Read(got, p.Grad)
 		want := Floats(t, grads, name)
-		// Small gradients carry the rounding of the large ones behind them, as
-		// those of the reference's own float32 run do.
+		// Small gradients carry the rounding of the large ones behind them.
 		Near(t, "gradient of "+name, got, want, max(within*Largest(want), meta.Gradients/10))
 	}
 	if err := dev.Err(); err != nil {
