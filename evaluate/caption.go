@@ -3,11 +3,11 @@ package evaluate
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"espalier/evaluate/bleu"
 	"espalier/evaluate/cider"
+	"espalier/evaluate/input"
 	"espalier/evaluate/ngram"
 	"espalier/evaluate/rouge"
 	"espalier/pipeline"
@@ -127,12 +127,12 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 // frequencies counts document frequencies over the references, or reads them.
 func frequencies(ctx context.Context, words *ngram.Words, refs [][][]uint32, path string) (*cider.DF, error) {
 	if path != "" {
-		f, err := os.Open(path)
+		f, size, closeFile, err := input.Expand(path)
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
-		df, err := cider.ReadDF(words, f)
+		defer closeFile()
+		df, err := cider.OpenDF(words, f, size)
 		if err != nil {
 			return nil, &pipeline.RefusedError{File: path, Offset: -1, Reason: err.Error()}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // ReadDF reads a document-frequency table from JSON and finishes it. Two forms
-// are known: that of the self-critical training code, whose n-grams are words
+// are known (see [OpenDF] for others): that of the self-critical training code, whose n-grams are words
 // joined by blanks,
 //
 //	{"ref_len": 113287, "document_frequency": {"a man": 41000, ...}}

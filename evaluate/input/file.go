@@ -26,6 +26,15 @@ type file struct {
 	close func()
 }
 
+// Expand opens a file for reading at any place, expanded if it is compressed.
+func Expand(path string) (r io.ReaderAt, size int64, closeFile func(), err error) {
+	f, err := open(&Source{Path: path})
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	return f.ReaderAt, f.size, f.close, nil
+}
+
 // open expands a source if need be.
 func open(src *Source) (*file, error) {
 	ext := strings.ToLower(src.Path)

@@ -3,14 +3,11 @@ package meteor
 import (
 	"bytes"
 	"context"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-
 	"espalier/pipeline"
+	"espalier/pipeline/store"
 )
 
 // Paraphrases are the pairs of phrases of METEOR's table whose words all occur
@@ -20,30 +17,40 @@ type Paraphrases struct {
 	longest int // words
 }
 
-// Paraphrases reads the table, whose lines are by threes a probability and two
-// phrases; nil if there is none. Known reports the words of the texts.
+// Paraphrases reads the table; nil if there is none. Known reports the words of
+// the texts. The first reading leaves an index of the table in the user's cache
+// folder, named by the table's content, which later readings take; where it
+// cannot be written, all goes as the first time.
 func (d *Data) Paraphrases(ctx context.Context, known func(word []byte) bool) (*Paraphrases, error) {
 	if d.paraphrase == "" {
 		return nil, nil
 	}
-	f, err := os.Open(d.paraphrase)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
+	t, err := readParaphrases(ctx, d.paraphrase, store.CacheDir(), known)
+	if err != nil && ctx.Err() == nil {
 		return nil, &pipeline.RefusedError{File: d.paraphrase, Offset: -1, Reason: err.Error()}
 	}
-	t := &Paraphrases{of: make(map[string][][]string)}
-	if err := t.read(ctx, z, known); err != nil {
-		return nil, &pipeline.RefusedError{File: d.paraphrase, Offset: -1, Reason: err.Error()}
-	}
-	return t, nil
+	return t, err
 }
 
-func (t *Paraphrases) read(ctx context.Context, r io.Reader, known func([]byte) bool) error {
-	l := newLines(r)
+func readParaphrases(ctx context.Context, table, cache string, known func(word []byte) bool) (*Paraphrases, error) {
+	if cache != "" {
+		index, err := indexPath(cache, table)
+		if err != nil {
+			return nil, err
+		}
+		t := &Paraphrases{of: make(map[string][][]string)}
+		if t.readIndex(ctx, index, known) == nil {
+			return t, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if writeIndex(ctx, index, readTable(table)) == nil {
+			t = &Paraphrases{of: make(map[string][][]string)}
+			return t, t.readIndex(ctx, index, known)
+		}
+	}
+	t := &Paraphrases{of: make(map[string][][]string)}
 	all := func(phrase []byte) bool {
 		for w := range bytes.FieldsSeq(phrase) {
 			if !known(w) {
@@ -52,25 +59,18 @@ func (t *Paraphrases) read(ctx context.Context, r io.Reader, known func([]byte) 
 		}
 		return true
 	}
-	first, keep := "", false
-	for l.sc.Scan() {
-		l.n++
-		switch l.n % 3 {
-		case 2:
-			if keep = all(l.sc.Bytes()); keep {
-				first = l.sc.Text()
-			}
-		case 0:
-			if keep && all(l.sc.Bytes()) {
-				t.of[first] = append(t.of[first], strings.Fields(l.sc.Text()))
-				t.longest = max(t.longest, strings.Count(first, " ")+1)
-			}
+	return t, readTable(table)(ctx, func(first, second []byte) error {
+		if all(first) && all(second) {
+			t.add(strings.Fields(string(first)), strings.Fields(string(second)))
 		}
-		if l.n&(1<<18-1) == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return l.sc.Err()
+		return nil
+	})
+}
+
+func (t *Paraphrases) add(first, second []string) {
+	key := strings.Join(first, " ")
+	t.of[key] = append(t.of[key], second)
+	t.longest = max(t.longest, len(first))
 }
 
 // find visits the matches of a pair of texts. A pair that the table holds both

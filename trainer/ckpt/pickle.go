@@ -78,6 +78,9 @@ var torchTypes = map[string]DType{
 var callable = map[string]func(args pyTuple) (any, error){
 	"collections.OrderedDict":                    func(a pyTuple) (any, error) { return newDict(a) },
 	"builtins.dict":                              func(a pyTuple) (any, error) { return newDict(a) },
+	"collections.defaultdict":                    newDefaultDict,
+	"builtins.float":                             notCalled,
+	"builtins.int":                               notCalled,
 	"torch._utils._rebuild_tensor":               rebuildTensor,
 	"torch._utils._rebuild_tensor_v2":            rebuildTensor,
 	"torch._utils._rebuild_tensor_v3":            rebuildTensor3,
