@@ -78,7 +78,7 @@ func (b *Builder) branch(path string, t [2]tables, rows [2]Rows, norms bool) {
 func (b *Builder) networks(path string, norms bool) *networks {
 	s, d, r := b.s, b.width, b.bottleneck
 	declare := func(name string, in, out int, init, bias nn.Init) linear {
-		return linear{b.e.New(path+"."+name+".weight", init, out, in), b.e.New(path+"."+name+".bias", bias, out)}
+		return linear{b.new(path+"."+name+".weight", init, out, in), b.new(path+"."+name+".bias", bias, out)}
 	}
 	head := func(name string, out int) linear {
 		return declare(name, s.Width, out, nn.Normal(s.HeadStd), nn.Const(0))
@@ -163,7 +163,7 @@ func (br *branch) declareLambda() {
 	case "stack":
 		n = 2
 	}
-	br.lambda = br.b.e.New(br.path+".lambda", nn.Const(*s.LambdaInit), n)
+	br.lambda = br.b.new(br.path+".lambda", nn.Const(*s.LambdaInit), n)
 }
 
 // attach adds the group's hooks.
@@ -184,7 +184,7 @@ func (g *group) attach() {
 	for i, sub := range g.subs[g.attentions:] {
 		if b.s.AdapterNorm == "trained" {
 			path := g.path + "." + sub.Path + ".adapter_norm"
-			g.gains = append(g.gains, b.e.New(path+".weight", nn.Const(1), b.width), b.e.New(path+".bias", nn.Const(0), b.width))
+			g.gains = append(g.gains, b.new(path+".weight", nn.Const(1), b.width), b.new(path+".bias", nn.Const(0), b.width))
 		}
 		b.e.Outer(sub, func(p *peft.Pass, h, x, y grad.Var) grad.Var {
 			if b.s.AdapterInput == "stream" {

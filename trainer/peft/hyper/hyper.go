@@ -42,6 +42,7 @@ type Builder struct {
 	tables     [2]tables // of each stack; the same one twice if they share it
 	tasks      [2]*nn.Param
 	branches   []*branch
+	params     []*nn.Param // all but the tasks' embeddings
 }
 
 // tables are the embeddings that the branches share.
@@ -86,10 +87,23 @@ func (b *Builder) declare(path string) [2]tables {
 }
 
 func (b *Builder) table(path string, n int) *nn.Param {
-	return b.e.New(path, nn.Normal(1), n, b.s.Rows, b.width)
+	return b.new(path, nn.Normal(1), n, b.s.Rows, b.width)
 }
 
-func (b *Builder) perTask(path string, n int) *nn.Param { return b.e.PerTask(b.table(path, n)) }
+func (b *Builder) perTask(path string, n int) *nn.Param {
+	return b.e.PerTask(b.e.New(path, nn.Normal(1), n, b.s.Rows, b.width))
+}
+
+// new declares a parameter.
+func (b *Builder) new(path string, init nn.Init, shape ...int) *nn.Param {
+	p := b.e.New(path, init, shape...)
+	b.params = append(b.params, p)
+	return p
+}
+
+// FixAll freezes all that is declared but the embeddings of the tasks: a
+// checkpoint gives the values. It comes behind the branches.
+func (b *Builder) FixAll() { b.e.Fix(b.params...) }
 
 // layers returns the rows of a layer table.
 func (b *Builder) layers() int {

@@ -3,9 +3,11 @@
 // makes prefixes of its attentions, and parallel adapters of its feed-forwards,
 // from embeddings of the task, the layer and the type of block. See package
 // hyper for the equations. The gains of the model's norms are trained besides.
+// TaskEmbed is what the paper does with few examples (section 4.3).
 package hyperpelt
 
 import (
+	"errors"
 	"fmt"
 
 	"espalier/trainer/peft"
@@ -20,7 +22,8 @@ type Method struct {
 // Edit adds the task's branch.
 func (m *Method) Edit(e *peft.Editor) error {
 	m.Prefixes, m.Adapters = true, true
-	return edit(e, &m.Settings, "hyperpelt")
+	_, err := edit(e, &m.Settings, "hyperpelt")
+	return err
 }
 
 // Prefix is HyperPrefix: prefixes alone.
@@ -31,14 +34,48 @@ type Prefix struct {
 // Edit adds the task's branch.
 func (m *Prefix) Edit(e *peft.Editor) error {
 	m.Prefixes, m.Adapters = true, false
-	return edit(e, &m.Settings, "hyperprefix")
+	_, err := edit(e, &m.Settings, "hyperprefix")
+	return err
 }
 
-func edit(e *peft.Editor, s *hyper.Settings, name string) error {
+// TaskEmbed trains the embedding of a task alone: everything else comes from a
+// checkpoint of HyperPELT with the same settings, and the embedding starts as
+// that of another task.
+type TaskEmbed struct {
+	hyper.Settings `yaml:",inline"`
+}
+
+// Check fills in defaults and reports every fault at once.
+func (m *TaskEmbed) Check() error {
+	if m.Norms == "" {
+		m.Norms = "frozen"
+	}
+	err := m.Settings.Check()
+	if m.Norms != "frozen" {
+		err = errors.Join(err, fmt.Errorf("norms: %q, only the task's embedding is trained", m.Norms))
+	}
+	return err
+}
+
+// Edit adds the task's branch.
+func (m *TaskEmbed) Edit(e *peft.Editor) error {
+	if err := m.Check(); err != nil {
+		return fmt.Errorf("task-embed: %w", err)
+	}
+	m.Prefixes, m.Adapters = true, true
+	b, err := edit(e, &m.Settings, "task-embed")
+	if err != nil {
+		return err
+	}
+	b.FixAll()
+	return nil
+}
+
+func edit(e *peft.Editor, s *hyper.Settings, name string) (*hyper.Builder, error) {
 	b, err := hyper.New(e, s)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	b.Task()
-	return nil
+	return b, nil
 }

@@ -11,17 +11,37 @@ import (
 	"strings"
 
 	"espalier/trainer/peft"
+	"espalier/trainer/peft/adapter"
+	"espalier/trainer/peft/bitfit"
+	"espalier/trainer/peft/compacter"
 	"espalier/trainer/peft/full"
+	"espalier/trainer/peft/hyperformer"
+	"espalier/trainer/peft/hyperpelt"
+	"espalier/trainer/peft/ia3"
 	"espalier/trainer/peft/lora"
+	"espalier/trainer/peft/mam"
+	"espalier/trainer/peft/prefix"
+	"espalier/trainer/peft/prompt"
 )
 
 // Config chooses a method and configures it. Settings of a method that is not
 // chosen must be left out.
 type Config struct {
-	Name  string       `yaml:"name" json:"name" doc:"a method that espalier methods lists; by default full"`
-	Norms bool         `yaml:"norms" json:"norms,omitempty" doc:"train the gains of all norms besides"`
-	Full  *full.Method `yaml:"full" json:"full,omitempty" doc:"settings of full"`
-	LoRA  *lora.Method `yaml:"lora" json:"lora,omitempty" doc:"settings of lora"`
+	Name        string               `yaml:"name" json:"name" doc:"a method that espalier methods lists; by default full"`
+	Norms       bool                 `yaml:"norms" json:"norms,omitempty" doc:"train the gains of all norms besides"`
+	Full        *full.Method         `yaml:"full" json:"full,omitempty" doc:"settings of full"`
+	LoRA        *lora.Method         `yaml:"lora" json:"lora,omitempty" doc:"settings of lora"`
+	Adapter     *adapter.Method      `yaml:"adapter" json:"adapter,omitempty" doc:"settings of adapter"`
+	HyperFormer *hyperformer.Method  `yaml:"hyperformer" json:"hyperformer,omitempty" doc:"settings of hyperformer"`
+	Prefix      *prefix.Method       `yaml:"prefix" json:"prefix,omitempty" doc:"settings of prefix"`
+	MAM         *mam.Method          `yaml:"mam" json:"mam,omitempty" doc:"settings of mam"`
+	Prompt      *prompt.Method       `yaml:"prompt" json:"prompt,omitempty" doc:"settings of prompt"`
+	Compacter   *compacter.Method    `yaml:"compacter" json:"compacter,omitempty" doc:"settings of compacter"`
+	BitFit      *bitfit.Method       `yaml:"bitfit" json:"bitfit,omitempty" doc:"settings of bitfit"`
+	IA3         *ia3.Method          `yaml:"ia3" json:"ia3,omitempty" doc:"settings of ia3"`
+	HyperPrefix *hyperpelt.Prefix    `yaml:"hyperprefix" json:"hyperprefix,omitempty" doc:"settings of hyperprefix"`
+	HyperPELT   *hyperpelt.Method    `yaml:"hyperpelt" json:"hyperpelt,omitempty" doc:"settings of hyperpelt"`
+	TaskEmbed   *hyperpelt.TaskEmbed `yaml:"task-embed" json:"task-embed,omitempty" doc:"settings of task-embed"`
 }
 
 // An About describes a method.
@@ -56,6 +76,61 @@ var list = []method{
 		About{Name: "lora", Doc: "low-rank changes of linear maps", Source: "Hu et al. 2021"},
 		func(c *Config) any { return &c.LoRA },
 		func(c *Config) peft.Method { return c.LoRA },
+	},
+	{
+		About{Name: "adapter", Doc: "adapters behind sub-layers, or beside them; one for all tasks or one for each", Source: "Houlsby et al. 2019; Karimi Mahabadi et al. 2021"},
+		func(c *Config) any { return &c.Adapter },
+		func(c *Config) peft.Method { return c.Adapter },
+	},
+	{
+		About{Name: "hyperformer", Doc: "adapters made by hypernetworks from embeddings of task, layer and block", Source: "Karimi Mahabadi et al. 2021"},
+		func(c *Config) any { return &c.HyperFormer },
+		func(c *Config) peft.Method { return c.HyperFormer },
+	},
+	{
+		About{Name: "prefix", Doc: "keys and values before those of attentions", Source: "Li and Liang 2021"},
+		func(c *Config) any { return &c.Prefix },
+		func(c *Config) peft.Method { return c.Prefix },
+	},
+	{
+		About{Name: "mam", Doc: "prefixes and adapters beside feed-forwards", Source: "He et al. 2022"},
+		func(c *Config) any { return &c.MAM },
+		func(c *Config) peft.Method { return c.MAM },
+	},
+	{
+		About{Name: "prompt", Doc: "vectors before the embedded tokens", Source: "Lester et al. 2021"},
+		func(c *Config) any { return &c.Prompt },
+		func(c *Config) peft.Method { return c.Prompt },
+	},
+	{
+		About{Name: "compacter", Doc: "adapters of sums of Kronecker products", Source: "Karimi Mahabadi et al. 2021b"},
+		func(c *Config) any { return &c.Compacter },
+		func(c *Config) peft.Method { return c.Compacter },
+	},
+	{
+		About{Name: "bitfit", Doc: "biases alone", Source: "Ben Zaken et al. 2022"},
+		func(c *Config) any { return &c.BitFit },
+		func(c *Config) peft.Method { return c.BitFit },
+	},
+	{
+		About{Name: "ia3", Doc: "factors of keys, values and hidden units", Source: "Liu et al. 2022"},
+		func(c *Config) any { return &c.IA3 },
+		func(c *Config) peft.Method { return c.IA3 },
+	},
+	{
+		About{Name: "hyperprefix", Doc: "prefixes made by a hypernetwork from embeddings of task, layer and block", Source: "Zhang et al. 2022"},
+		func(c *Config) any { return &c.HyperPrefix },
+		func(c *Config) peft.Method { return c.HyperPrefix },
+	},
+	{
+		About{Name: "hyperpelt", Doc: "such prefixes, and adapters beside feed-forwards made likewise", Source: "Zhang et al. 2022"},
+		func(c *Config) any { return &c.HyperPELT },
+		func(c *Config) peft.Method { return c.HyperPELT },
+	},
+	{
+		About{Name: "task-embed", Doc: "the embedding of a task of a trained hyperpelt", Source: "Zhang et al. 2022"},
+		func(c *Config) any { return &c.TaskEmbed },
+		func(c *Config) peft.Method { return c.TaskEmbed },
 	},
 }
 
