@@ -33,6 +33,7 @@ func Kinds() map[string]func() pipeline.Stage {
 		"features/import":    func() pipeline.Stage { return new(features.Import) },
 		"trainer/train":      func() pipeline.Stage { return trainer.NewTrain(tools) },
 		"trainer/predict":    func() pipeline.Stage { return trainer.NewPredict(tools) },
+		"trainer/backbone":   func() pipeline.Stage { return new(trainer.Backbone) },
 		"trainer/tune":       func() pipeline.Stage { return trainer.NewTune(tools) },
 		"trainer/generate":   func() pipeline.Stage { return trainer.NewGenerate(tools) },
 		"evaluate/measure":   func() pipeline.Stage { return new(evaluate.Measure) },
@@ -59,15 +60,16 @@ var inputsOf = map[string]ports{
 	"preprocess/select":  {needs: []string{"examples", "split"}},
 	"preprocess/guard":   {any: true},
 	"preprocess/answers": {needs: []string{"examples"}},
-	"tokenize/train":     {takes: []string{"examples", "words"}}, // one of the two; Run says so
+	"tokenize/train":     {takes: []string{"examples", "words"}, any: true}, // what it reads goes by its type; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
 	"features/import":    {needs: []string{"raw"}, takes: []string{"examples"}},
 	"features/extract":   {needs: []string{"images"}, takes: []string{"examples", "weights"}},
 	"trainer/train":      {needs: []string{"tokens", "vocab", "features"}, takes: []string{"examples", "init"}},
 	"trainer/predict":    {needs: []string{"model", "features", "examples"}},
+	"trainer/backbone":   {needs: []string{"vocab"}},
 	"trainer/tune":       {takes: []string{"backbone", "vocab", "features", "init"}, any: true},
 	"trainer/generate":   {needs: []string{"model", "tokens"}, takes: []string{"backbone", "vocab", "features"}, any: true},
-	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions"}, parts: []string{"examples", "predictions"}},
+	"evaluate/measure":   {needs: []string{"examples"}, takes: []string{"predictions", "meteor", "df"}, parts: []string{"examples", "predictions"}},
 	"evaluate/aggregate": {needs: []string{"scores"}},
 	"evaluate/report":    {any: true},
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,6 +222,15 @@ func (b *Backbone) take(p *nn.Param, name string, in ckpt.Info, half bool) error
 	b.dev.Write(t, x)
 	b.tensors[p.Path] = t
 	return b.dev.Err()
+}
+
+// Tensors returns all parameters under their published names, by name.
+func (b *Backbone) Tensors() []ckpt.Tensor {
+	var out []ckpt.Tensor
+	for _, name := range slices.Sorted(maps.Keys(b.tensors)) {
+		out = append(out, ckpt.Of(b.dev, name, b.tensors[name]))
+	}
+	return out
 }
 
 // Mapped returns how many tensors lie in the mapped file.
