@@ -60,7 +60,7 @@ var inputsOf = map[string]ports{
 	"preprocess/select":  {needs: []string{"examples", "split"}},
 	"preprocess/guard":   {any: true},
 	"preprocess/answers": {needs: []string{"examples"}},
-	"tokenize/train":     {takes: []string{"examples", "words"}, any: true}, // what it reads goes by its type; Run says so
+	"tokenize/train":     {takes: []string{"examples", "words", "texts"}, parts: []string{"texts"}}, // by its type; Run says so
 	"tokenize/encode":    {needs: []string{"examples", "vocab"}},
 	"features/import":    {needs: []string{"raw"}, takes: []string{"examples"}},
 	"features/extract":   {needs: []string{"images"}, takes: []string{"examples", "weights"}},

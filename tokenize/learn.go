@@ -47,8 +47,14 @@ func (s *Train) learnUnigram(ctx context.Context, t *pipeline.Task) error {
 			}
 		}
 	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(t.In)), isTexts) {
+		return errors.New("tokenize/train: want an input named texts, or several such as texts-cola")
+	}
 	for _, name := range slices.Sorted(maps.Keys(t.In)) {
 		in := t.In[name]
+		if !isTexts(name) {
+			return fmt.Errorf("tokenize/train: a unigram vocabulary has no use for input %s", name)
+		}
 		shards := in.Shards(s.Split)
 		if len(shards) == 0 {
 			return fmt.Errorf("tokenize/train: input %s (%s) has no split %s, only %s", name, in.Node, s.Split, strings.Join(in.Manifest.Splits(), ", "))
@@ -77,6 +83,8 @@ func (s *Train) learnUnigram(ctx context.Context, t *pipeline.Task) error {
 	}
 	return f.Close(0)
 }
+
+func isTexts(name string) bool { return name == "texts" || strings.HasPrefix(name, "texts-") }
 
 // eachText calls f with all sources and targets of a shard of rendered texts.
 func eachText(ctx context.Context, in *pipeline.Input, e store.FileEntry, f func(string)) error {

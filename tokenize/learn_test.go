@@ -15,7 +15,7 @@ import (
 func TestLearnUnigram(t *testing.T) {
 	g := textGraph(t, "", true, &Encode{As: "t5"})
 	g.Nodes = slices.DeleteFunc(g.Nodes, func(n pipeline.Node) bool { return n.Name == "vocab" })
-	learn := pipeline.Node{Name: "vocab", Stage: &Train{Type: Unigram, Size: 60}, Inputs: map[string]string{"rte": "texts"}}
+	learn := pipeline.Node{Name: "vocab", Stage: &Train{Type: Unigram, Size: 60}, Inputs: map[string]string{"texts-rte": "texts"}}
 	g.Nodes = slices.Insert(g.Nodes, len(g.Nodes)-1, learn)
 	s, res, err := run(t, g)
 	if err != nil {

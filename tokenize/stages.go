@@ -33,9 +33,9 @@ const (
 // published word.vocab, it takes the words from there and learns nothing. Its
 // output holds word.vocab and vocab.json.
 //
-// Of type unigram it learns from the sources and targets of the rendered texts
-// of all its inputs, as unigram.Learn does, for models of random weights. Its
-// output is a SentencePiece model, spiece.model.
+// Of type unigram it learns from the sources and targets of the rendered texts of
+// its inputs texts and texts-NAME, as unigram.Learn does, for models of random
+// weights. Its output is a SentencePiece model, spiece.model.
 type Train struct {
 	Type   string `yaml:"type" json:"type" doc:"word, radix or unigram; default radix"`
 	Size   int    `yaml:"size" json:"size" doc:"ids, the special ones included; default 10001, 1000 of type unigram"`
