@@ -33,7 +33,8 @@ const (
 // examples.
 //
 // Inputs: examples; predictions, unless the candidate is another; of several
-// tasks also under names such as examples-small. Output:
+// tasks also under names such as examples-small; meteor, METEOR's folder of
+// tables (see meteor.Load); df, a file of document frequencies. Output:
 // scores.parquet, score rows of the whole split and of every example.
 type Measure struct {
 	Metrics   []string          `yaml:"metrics" json:"metrics" doc:"as espalier eval names them; by default bleu, rouge-l and cider"`
@@ -51,7 +52,7 @@ type Measure struct {
 func (*Measure) Kind() string { return "evaluate/measure" }
 
 // Version is raised when equal inputs would give other scores.
-func (*Measure) Version() int { return 1 }
+func (*Measure) Version() int { return 2 }
 
 // Check fills in defaults and reports every fault at once.
 func (m *Measure) Check() error {
@@ -113,6 +114,9 @@ func (m *Measure) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) er
 	}
 	t.Meter.Expect(int64(len(joined.IDs)), "examples")
 	r := &Request{Metrics: m.Metrics, Bootstrap: *m.Bootstrap, Seed: m.Seed, Workers: t.Env.Threads}
+	if err := r.tables(t); err != nil {
+		return err
+	}
 	fams, err := parseMetrics(r)
 	if err != nil {
 		return err

@@ -2,10 +2,13 @@ package evaluate
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 
 	"espalier/evaluate/meteor"
+	"espalier/pipeline"
 )
 
 // meteorFamily is METEOR of the caption tools. An image's statistics are those
@@ -96,4 +99,30 @@ func (f *meteorFamily) prepare(ctx context.Context, c *corpus) (func() scorer, e
 			}
 		}
 	}, nil
+}
+
+// tables sets the files that a stage's inputs name: METEOR's folder, document
+// frequencies.
+func (r *Request) tables(t *pipeline.Task) error {
+	for name, to := range map[string]*string{"meteor": &r.MeteorData, "df": &r.DF} {
+		in := t.In[name]
+		if in == nil {
+			continue
+		}
+		if len(in.Manifest.Files) == 0 {
+			return fmt.Errorf("evaluate/measure: input %s: no files", name)
+		}
+		first := in.Manifest.Files[0].Name
+		f, err := in.Open(first)
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		if *to = f.Path; name == "meteor" {
+			*to = strings.TrimSuffix(filepath.ToSlash(f.Path), first)
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -303,5 +304,39 @@ func TestAggregate(t *testing.T) {
 	}
 	if err := new(Aggregate).Check(); err == nil {
 		t.Error("no axis is accepted")
+	}
+}
+
+// METEOR's tables and document frequencies come to the stage as raw files.
+func TestTablesOfTheStage(t *testing.T) {
+	tables := t.TempDir()
+	for name, text := range map[string]string{
+		"function/english.words": "the\na\n", "nonbreaking/english.prefixes": "Dr\n", "synonym/english.exceptions": "",
+		"synonym/english.synsets": "dog\n7\nhound\n7\n",
+	} {
+		path := filepath.Join(tables, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	df := write(t, "df.json", `{"ref_len": 100, "document_frequency": {"a": 90}}`)
+	none := 0
+	res, st := runGraph(t, 1,
+		pipeline.Node{Name: "examples", Stage: examples()},
+		pipeline.Node{Name: "tables", Stage: &pipeline.Files{Path: tables}},
+		pipeline.Node{Name: "df", Stage: &pipeline.Files{Path: df}},
+		pipeline.Node{Name: "people", Stage: &Measure{Candidate: FromReferences, Metrics: []string{"meteor", "cider"}, Bootstrap: &none}, Inputs: map[string]string{"examples": "examples", "meteor": "tables", "df": "df"}})
+	variants := make(map[string]string)
+	for _, r := range scores(t, st, res.Node("people").Manifest) {
+		variants[r.Metric] = r.Variant
+	}
+	if want := "meteor[exact,stem,synonym]|1.5|tok:ptb"; variants["meteor"] != want {
+		t.Errorf("variant %q, want %q", variants["meteor"], want)
+	}
+	if v := variants["cider"]; !strings.Contains(v, "df:file") {
+		t.Errorf("variant %q, want the file's frequencies", v)
 	}
 }
