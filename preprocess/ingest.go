@@ -206,5 +206,6 @@ func (g *Ingest) open(ctx context.Context, t *pipeline.Task, r *reader, name str
 		return nil, err
 	}
 	o.Split, o.Marks, o.Encoding = g.Split, g.Marks, g.Encoding
+	o.Memory, o.Scratch = t.Env.MemoryBytes, t.Env.Scratch
 	return o, nil
 }

@@ -19,6 +19,10 @@ type Source struct {
 	Marks    []string  // see coco.Options
 	Encoding string    // the encoding declared, "" for UTF-8
 	Joined   []*Source // files joined to it, such as the annotations of questions
+	// Memory is how many bytes an index that grows with the file may hold, 0 for
+	// a default; what is more goes to files in Scratch, "" for the system's.
+	Memory  int64
+	Scratch string
 	// Files are those of a folder that is read as one, which has no bytes of its
 	// own. Open opens one of them; the function it returns closes it.
 	Files []File

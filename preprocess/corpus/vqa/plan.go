@@ -54,8 +54,15 @@ const noID = int64(-1) << 63
 // Plan joins annotations to questions and cuts the questions into slices.
 func (f *format[M]) Plan(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 	pl := planner[M]{f: f, src: src, q: newQuestion()}
+	defer pl.close()
 	if err := pl.questions(ctx, mean); err != nil {
 		return nil, err
+	}
+	if pl.byID != nil {
+		if err := pl.spilled(ctx); err != nil {
+			return nil, err
+		}
+		return pl.finish()
 	}
 	pl.sort()
 	if err := pl.twins(ctx); err != nil {
@@ -80,7 +87,15 @@ type planner[M any] struct {
 	kept    map[int64]int32 // of ids that are there more than once, the question that is kept, negative if none is
 	places  []place         // of the annotations of questions
 	lost    []lost
+	spill
 }
+
+// indexBytes is what the index takes for each question, and defaultMemory what
+// it may take if nobody says otherwise.
+const (
+	indexBytes    = 45
+	defaultMemory = 320 << 20
+)
 
 func (pl *planner[M]) questions(ctx context.Context, mean int) error {
 	cut := corpus.Cutter{Mean: mean}
@@ -99,7 +114,7 @@ func (pl *planner[M]) questions(ctx context.Context, mean int) error {
 		pl.slices[at].To = el.Offset + int64(len(el.Bytes))
 		pl.slices[at].Count++
 		pl.digests[at].Add(el.Offset, el.Bytes)
-		pl.ids = append(pl.ids, idOf(id))
+		pl.add(idOf(id), el.Index)
 	}
 	if err := s.Err(); err != nil {
 		return corpus.Refused(pl.src.Name, err)
@@ -155,9 +170,21 @@ func (pl *planner[M]) twins(ctx context.Context) error {
 			kept[id] = -1
 		}
 	}
+	pl.kept = kept
+	return pl.settle(ctx, func(sl *slice) bool {
+		return slices.ContainsFunc(pl.ids[sl.First:sl.First+sl.Count], func(id int64) bool { _, shared := kept[id]; return shared })
+	}, func(n int64) int64 { return pl.ids[n] })
+}
+
+// settle reads the slices that have questions of shared ids and finds which of
+// them are kept.
+func (pl *planner[M]) settle(ctx context.Context, holds func(sl *slice) bool, idOf func(n int64) int64) error {
+	if len(pl.kept) == 0 {
+		return nil
+	}
 	for i := range pl.slices {
 		sl := &pl.slices[i]
-		if len(kept) == 0 || !slices.ContainsFunc(pl.ids[sl.First:sl.First+sl.Count], func(id int64) bool { _, shared := kept[id]; return shared }) {
+		if !holds(sl) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -165,11 +192,11 @@ func (pl *planner[M]) twins(ctx context.Context) error {
 		}
 		s := rawjson.NewSection(pl.src, sl.From, sl.To, "questions", sl.First)
 		for el := s.Next(); el != nil; el = s.Next() {
-			id := pl.ids[el.Index]
-			switch first, shared := kept[id]; {
+			id := idOf(el.Index)
+			switch first, shared := pl.kept[id]; {
 			case !shared || pl.q.object.Read(el.Bytes).Bad():
 			case first < 0:
-				kept[id] = int32(el.Index)
+				pl.kept[id] = int32(el.Index)
 			default:
 				sl.Twins = append(sl.Twins, el.Index)
 			}
@@ -178,7 +205,6 @@ func (pl *planner[M]) twins(ctx context.Context) error {
 			return corpus.Refused(pl.src.Name, err)
 		}
 	}
-	pl.kept = kept
 	return nil
 }
 
@@ -256,7 +282,11 @@ func (pl *planner[M]) finish() ([]corpus.Slice, error) {
 	for i := range pl.slices {
 		sl := &pl.slices[i]
 		if pl.f.annotated {
-			sl.Places = placesOf(pl.places[sl.First : sl.First+sl.Count])
+			places, err := pl.placesIn(sl)
+			if err != nil {
+				return nil, err
+			}
+			sl.Places = placesOf(places)
 		}
 		if i == len(pl.slices)-1 {
 			sl.Lost = pl.lost

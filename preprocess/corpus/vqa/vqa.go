@@ -3,7 +3,8 @@
 // and files of results.
 //
 // Questions and annotations may be of any size. The plan keeps about 45 bytes for
-// each question: its id, sorted, and where its annotation lies. A slice of
+// each question: its id, sorted, and where its annotation lies. If that is more
+// than memory may hold, sorted files take its place. A slice of
 // questions then reads those annotations alone. Rows come in the order of the
 // questions; annotations of no question are dead letters behind them.
 package vqa
