@@ -87,7 +87,7 @@ func (b *Builder) networks(path string, norms bool) *networks {
 		in:  declare("projector.in", 3*d, s.Hidden, nn.FanIn(3*d), nn.FanIn(3*d)),
 		out: declare("projector.out", s.Hidden, s.Width, nn.FanIn(s.Hidden), nn.FanIn(s.Hidden)),
 	}
-	if s.Prefixes {
+	if b.prefixes {
 		inner := d
 		for _, sub := range b.e.Layout().Subs {
 			if sub.Kind != peft.FeedForward {
@@ -101,7 +101,7 @@ func (b *Builder) networks(path string, norms bool) *networks {
 			n.key, n.value = head("prefix.key", inner), head("prefix.value", inner)
 		}
 	}
-	if s.Adapters {
+	if b.adapters {
 		if s.Pool == "rows" {
 			n.down, n.up = head("adapter.down", d), head("adapter.up", d)
 		} else {
@@ -153,7 +153,7 @@ func (g *group) site(sub *peft.Sub) {
 
 func (br *branch) declareLambda() {
 	s := br.b.s
-	if !s.Adapters || s.Lambda == "fixed" {
+	if !br.b.adapters || s.Lambda == "fixed" {
 		return
 	}
 	n := 1
@@ -170,14 +170,14 @@ func (br *branch) declareLambda() {
 func (g *group) attach() {
 	b := g.b
 	for i, sub := range g.subs[:g.attentions] {
-		if b.s.Prefixes {
+		if b.prefixes {
 			b.e.Prefix(sub, peft.Prefix{Len: b.s.Rows, Place: b.s.place(), Make: func(p *peft.Pass) (k, v grad.Var) {
 				made := g.made(p)
 				return made[2*i], made[2*i+1]
 			}})
 		}
 	}
-	if !b.s.Adapters {
+	if !b.adapters {
 		return
 	}
 	act := b.s.act()
@@ -224,7 +224,7 @@ func (g *group) adapter(made []grad.Var, i int) adapter.Weights {
 }
 
 func (g *group) prefixVars() int {
-	if !g.b.s.Prefixes {
+	if !g.b.prefixes {
 		return 0
 	}
 	return 2 * g.attentions

@@ -75,7 +75,7 @@ func (g *group) generate(p *peft.Pass) []grad.Var {
 	t, s := p.Tape, g.b.s
 	e := g.embed(p)
 	var out []grad.Var
-	if s.Prefixes {
+	if g.b.prefixes {
 		x := t.Cut(e.value, 0, 0, g.attentions)
 		k := g.net.key.apply(t, x)
 		v := k
@@ -87,7 +87,7 @@ func (g *group) generate(p *peft.Pass) []grad.Var {
 			out = append(out, e.cut(t, k, i, s.Rows, inner), e.cut(t, v, i, s.Rows, inner))
 		}
 	}
-	if s.Adapters {
+	if g.b.adapters {
 		out = append(out, g.adapters(p, &e)...)
 	}
 	if g.norms {

@@ -39,6 +39,8 @@ type Builder struct {
 	e          *peft.Editor
 	width      int // of the stream
 	bottleneck int
+	prefixes   bool
+	adapters   bool
 	tables     [2]tables // of each stack; the same one twice if they share it
 	tasks      [2]*nn.Param
 	branches   []*branch
@@ -53,13 +55,22 @@ type tables struct{ layer, block *nn.Param }
 // decoder.
 const blocks = 5
 
-// New checks settings and declares the tables. name begins the paths of all
-// parameters.
-func New(e *peft.Editor, s *Settings) (*Builder, error) {
+// Parts says what is generated.
+type Parts uint8
+
+// Prefixes, adapters, or both.
+const (
+	PrefixesAlone Parts = iota
+	WithAdapters
+	AdaptersAlone // for tests of what each part does
+)
+
+// New checks settings and declares the tables.
+func New(e *peft.Editor, s *Settings, parts Parts) (*Builder, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	b := &Builder{s: s, e: e, width: e.Layout().Width}
+	b := &Builder{s: s, e: e, width: e.Layout().Width, prefixes: parts != AdaptersAlone, adapters: parts != PrefixesAlone}
 	var err error
 	if b.bottleneck, err = adapter.Bottleneck(s.Bottleneck, s.Reduction, b.width); err != nil {
 		return nil, err

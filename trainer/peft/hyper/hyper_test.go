@@ -16,13 +16,14 @@ import (
 
 // A probe is HyperPELT that lets a test see what it builds and the last pass.
 type probe struct {
-	s    Settings
-	b    *Builder
-	pass *peft.Pass
+	s     Settings
+	parts Parts
+	b     *Builder
+	pass  *peft.Pass
 }
 
 func (m *probe) Edit(e *peft.Editor) (err error) {
-	if m.b, err = New(e, &m.s); err != nil {
+	if m.b, err = New(e, &m.s, m.parts); err != nil {
 		return err
 	}
 	m.b.Task()
@@ -31,7 +32,7 @@ func (m *probe) Edit(e *peft.Editor) (err error) {
 }
 
 func small() Settings {
-	return Settings{Rows: 9, Hidden: 10, Width: 6, Reduction: 6, Prefixes: true, Adapters: true}
+	return Settings{Rows: 9, Hidden: 10, Width: 6, Reduction: 6}
 }
 
 func read(t *grad.Tape, v grad.Var) []float32 {
@@ -44,7 +45,9 @@ func read(t *grad.Tape, v grad.Var) []float32 {
 func TestGenerated(t *testing.T) {
 	for _, file := range []string{"hyperprefix", "hyperpelt"} {
 		m := &probe{s: small()}
-		m.s.Adapters = file == "hyperpelt"
+		if file == "hyperpelt" {
+			m.parts = WithAdapters
+		}
 		seen := func(t *testing.T, w ckpt.Weights, _ *t5.Model, tape *grad.Tape) {
 			g := m.b.branches[0].groups[0]
 			made, e := g.made(m.pass), g.embed(m.pass)
@@ -66,7 +69,7 @@ func TestGenerated(t *testing.T) {
 					near("embedding", e.cut(tape, e.value, i, g.b.s.Rows, g.b.s.Width), 1)
 					near("prefix_k", made[2*i], 1)
 					near("prefix_v", made[2*i+1], 1)
-				} else if m.s.Adapters {
+				} else if m.parts == WithAdapters {
 					a := g.adapter(made, i-g.attentions)
 					near("pooled", e.cut(tape, g.pool(m.pass, e.value), i, g.b.s.Width), 1)
 					near("down", a.Down, 1)
@@ -90,8 +93,8 @@ func plainLoss(t *testing.T, m *t5.Model) float64 {
 // is [z; l; b] through two maps.
 func TestFactored(t *testing.T) {
 	for _, s := range []Settings{{}, {LayerTable: "each"}, {Networks: "stack"}, {Tables: "stack"}, {Tables: "all", Networks: "stack", LayerTable: "each"}} {
-		s.Rows, s.Hidden, s.Width, s.Bottleneck, s.Prefixes, s.Adapters = 3, 5, 4, 2, true, true
-		m := &probe{s: s}
+		s.Rows, s.Hidden, s.Width, s.Bottleneck = 3, 5, 4, 2
+		m := &probe{s: s, parts: WithAdapters}
 		model := pefttest.Toy(t, given, m)
 		dev := model.Params().Device()
 		tape := grad.New(dev)
@@ -166,8 +169,8 @@ func TestSwitches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := c.s
-			s.Rows, s.Hidden, s.Width, s.Bottleneck, s.Prefixes, s.Adapters, s.HeadStd = 3, 5, 4, 2, true, true, 0.5
-			m := &probe{s: s}
+			s.Rows, s.Hidden, s.Width, s.Bottleneck, s.HeadStd = 3, 5, 4, 2, 0.5
+			m := &probe{s: s, parts: WithAdapters}
 			model := pefttest.Gradients(t, given, m)
 			if got := model.Params().CountTrained() - 72; got != c.want {
 				t.Errorf("%d trained values without gains, want %d", got, c.want)
@@ -179,7 +182,7 @@ func TestSwitches(t *testing.T) {
 // With lambda at zero an adapter changes nothing, and without prefixes the model
 // is the plain one.
 func TestNoAdapter(t *testing.T) {
-	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, Adapters: true, HeadStd: 0.5}}
+	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, HeadStd: 0.5}, parts: AdaptersAlone}
 	model := pefttest.Toy(t, given, m)
 	want := plainLoss(t, pefttest.Toy(t, given))
 	if got := plainLoss(t, model); math.Abs(got-want) < 1e-3 {
@@ -196,7 +199,7 @@ func TestNoAdapter(t *testing.T) {
 // The order of an embedding's rows does not matter if all embeddings change it
 // alike.
 func TestRowOrder(t *testing.T) {
-	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, Prefixes: true, Adapters: true, HeadStd: 0.5}}
+	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, HeadStd: 0.5}, parts: WithAdapters}
 	model := pefttest.Toy(t, given, m)
 	dev := model.Params().Device()
 	want := plainLoss(t, model)

@@ -14,13 +14,11 @@ import (
 // Settings are the sizes and the decisions where the paper leaves a choice. The
 // zero value of a field means the default.
 type Settings struct {
-	Rows       int  `yaml:"rows" json:"rows" doc:"vectors of an embedding and keys of a prefix; by default 49"`
-	Hidden     int  `yaml:"hidden" json:"hidden" doc:"hidden width of the projector; by default 128"`
-	Width      int  `yaml:"width" json:"width" doc:"width of a hyper-embedding; by default 64"`
-	Reduction  int  `yaml:"reduction" json:"reduction" doc:"width of the stream over that of an adapter; by default 32"`
-	Bottleneck int  `yaml:"bottleneck" json:"bottleneck" doc:"width of an adapter, in place of reduction"`
-	Prefixes   bool `yaml:"-" json:"-"` // generate prefixes
-	Adapters   bool `yaml:"-" json:"-"` // generate adapters
+	Rows       int `yaml:"rows" json:"rows" doc:"vectors of an embedding and keys of a prefix; by default 49"`
+	Hidden     int `yaml:"hidden" json:"hidden" doc:"hidden width of the projector; by default 128"`
+	Width      int `yaml:"width" json:"width" doc:"width of a hyper-embedding; by default 64"`
+	Reduction  int `yaml:"reduction" json:"reduction" doc:"width of the stream over that of an adapter; by default 32"`
+	Bottleneck int `yaml:"bottleneck" json:"bottleneck" doc:"width of an adapter, in place of reduction"`
 
 	LayerTable   string   `yaml:"layer_table" json:"layer_table" doc:"D1: index (a row for each place within a stack, the default) or each (a row for each layer of both stacks)"`
 	Networks     string   `yaml:"networks" json:"networks" doc:"D2: one set of hypernetworks, or one for each stack; by default one"`

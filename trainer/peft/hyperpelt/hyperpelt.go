@@ -21,8 +21,7 @@ type Method struct {
 
 // Edit adds the task's branch.
 func (m *Method) Edit(e *peft.Editor) error {
-	m.Prefixes, m.Adapters = true, true
-	_, err := edit(e, &m.Settings, "hyperpelt")
+	_, err := edit(e, &m.Settings, hyper.WithAdapters, "hyperpelt")
 	return err
 }
 
@@ -33,8 +32,7 @@ type Prefix struct {
 
 // Edit adds the task's branch.
 func (m *Prefix) Edit(e *peft.Editor) error {
-	m.Prefixes, m.Adapters = true, false
-	_, err := edit(e, &m.Settings, "hyperprefix")
+	_, err := edit(e, &m.Settings, hyper.PrefixesAlone, "hyperprefix")
 	return err
 }
 
@@ -62,8 +60,7 @@ func (m *TaskEmbed) Edit(e *peft.Editor) error {
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("task-embed: %w", err)
 	}
-	m.Prefixes, m.Adapters = true, true
-	b, err := edit(e, &m.Settings, "task-embed")
+	b, err := edit(e, &m.Settings, hyper.WithAdapters, "task-embed")
 	if err != nil {
 		return err
 	}
@@ -71,8 +68,8 @@ func (m *TaskEmbed) Edit(e *peft.Editor) error {
 	return nil
 }
 
-func edit(e *peft.Editor, s *hyper.Settings, name string) (*hyper.Builder, error) {
-	b, err := hyper.New(e, s)
+func edit(e *peft.Editor, s *hyper.Settings, parts hyper.Parts, name string) (*hyper.Builder, error) {
+	b, err := hyper.New(e, s, parts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
