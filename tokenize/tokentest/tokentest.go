@@ -109,19 +109,19 @@ func Bench(b *testing.B, each bool, fresh func() model.Encoder) {
 			e = fresh()
 			b.StartTimer()
 		}
-		start := cpuTime()
+		start := CPUTime()
 		for _, l := range lines {
 			ids = e.Append(ids[:0], l)
 			tokens += len(ids)
 		}
-		used += cpuTime() - start
+		used += CPUTime() - start
 	}
 	b.ReportMetric(float64(tokens)/float64(b.N), "tokens/op")
 	b.ReportMetric(float64(size)*float64(b.N)/1e6/used.Seconds(), "MB/cpu-s")
 }
 
-// cpuTime returns the processor time of this process.
-func cpuTime() time.Duration {
+// CPUTime returns the processor time of this process.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

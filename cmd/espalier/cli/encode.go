@@ -180,10 +180,11 @@ func appendString(dst []byte, s string) []byte {
 func countChars(tokens []model.Token, text string) {
 	at, chars := int32(0), int32(0)
 	count := func(to int32) int32 {
-		if to < at {
-			at, chars = 0, 0
+		if to < at { // tokens of one character, or special ones
+			chars -= int32(utf8.RuneCountInString(text[to:at]))
+		} else {
+			chars += int32(utf8.RuneCountInString(text[at:to]))
 		}
-		chars += int32(utf8.RuneCountInString(text[at:to]))
 		at = to
 		return chars
 	}
