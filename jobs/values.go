@@ -1,10 +1,72 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
+
+// ReadValues reads a YAML file of names and values, and returns each as an
+// override for [Load].
+func ReadValues(file string) ([]string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	set, err := readValues(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return set, nil
+}
+
+func readValues(data []byte) ([]string, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, errors.New(syntaxText(err))
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("want a mapping of names to values")
+	}
+	var set []string
+	for pair := range slices.Chunk(doc.Content[0].Content, 2) {
+		name, value := pair[0], pair[1]
+		if name.Kind != yaml.ScalarNode || !inputName.MatchString(name.Value) {
+			return nil, fmt.Errorf("line %d: %q is no name for a value", name.Line, name.Value)
+		}
+		if err := oneLine(value); err != nil {
+			return nil, err
+		}
+		text, err := yaml.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		set = append(set, name.Value+"="+strings.TrimSuffix(string(text), "\n"))
+	}
+	return set, nil
+}
+
+// oneLine makes a value be written without comments, its mappings and lists
+// in braces and brackets.
+func oneLine(n *yaml.Node) error {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return fmt.Errorf("line %d: a file of values has no anchors", n.Line)
+	}
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	if n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle
+	}
+	for _, c := range n.Content {
+		if err := oneLine(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // giveValues puts the job's values in the place of their variables everywhere
 // in its stages, and forgets them. A text that is one variable becomes its

@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +35,44 @@ func TestValues(t *testing.T) {
 	b = j.Stages[0].Params.(*brew)
 	if len(j.Stages) != 1 || b.Name != "coffee of blue, ${rate}" || b.Rate != 2 || b.Seed != 7 {
 		t.Errorf("%d stages, %+v", len(j.Stages), b)
+	}
+}
+
+func TestReadValues(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sample.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# for a look\nseeds: # two\n  - 8\n  - 9\nname: \"a: b\"\nlayers:\n  - width: 5\n")
+	set, err := ReadValues(file)
+	if want := []string{"seeds=[8, 9]", `name="a: b"`, "layers=[{width: 5}]"}; err != nil || !slices.Equal(set, want) {
+		t.Fatalf("%q, %v, want %q", set, err, want)
+	}
+	j := mustParse(t, withValues, append(set, "name=tea")...)
+	if b := j.Stages[1].Params.(*brew); b.Seed != 9 || b.Layers[0].Width != 5 || b.Name != "tea of blue, ${rate}" {
+		t.Errorf("%+v", b)
+	}
+	for text, want := range map[string]string{
+		"- 1\n":               "want a mapping of names to values",
+		"":                    "want a mapping of names to values",
+		"a: &x 1\n":           "line 1: a file of values has no anchors",
+		"ok: 1\n\"b.c\": 2\n": `line 2: "b.c" is no name for a value`,
+		"a: [1\n":             "did not find expected",
+	} {
+		write(text)
+		if _, err := ReadValues(file); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "sample.yaml") {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	write("idle: 3\n")
+	set, err = ReadValues(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parse(t, withValues, set...); err == nil || !strings.Contains(err.Error(), "--set idle=3: idle: unknown field") {
+		t.Errorf("a value that the job has not: %v", err)
 	}
 }
 

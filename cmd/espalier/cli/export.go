@@ -111,7 +111,11 @@ func (e *exportFlags) describe(job *jobs.Job) (*schedule.Job, error) {
 			return nil, err
 		}
 	}
-	j := &schedule.Job{Name: job.Name, Command: []string{command}, File: file, Store: store, Set: e.set, Width: e.width}
+	set, err := e.overrides()
+	if err != nil {
+		return nil, err
+	}
+	j := &schedule.Job{Name: job.Name, Command: []string{command}, File: file, Store: store, Set: set, Width: e.width}
 	raw := make(map[string]bool)
 	for _, s := range job.Stages {
 		if s.Params.Kind() == pipeline.FilesKind {
