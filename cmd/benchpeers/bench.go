@@ -20,6 +20,7 @@ type bench struct {
 	json     bool
 	data     string // folder of public files
 	binary   string // espalier, once it is known
+	compile  bool   // torch.compile takes part
 	threads  []int
 	runner   duel.Runner
 

@@ -43,9 +43,10 @@ var groups = []group{
 	{"metrics", metricsGroup},
 	{"tokenizers", tokenizersGroup},
 	{"ingest", ingestGroup},
+	{"features", featuresGroup},
 }
 
-const usage = `usage: benchpeers [-only LIST] [-json] [-seconds N] [-threads LIST] [-data DIR] [-binary FILE]
+const usage = `usage: benchpeers [-only LIST] [-json] [-seconds N] [-threads LIST] [-data DIR] ...
 Time Espalier and its peers on the same work, turn about, and print a line for each target.
 
   -only LIST     groups between commas: %s;
@@ -55,6 +56,7 @@ Time Espalier and its peers on the same work, turn about, and print a line for e
   -threads LIST  numbers of threads of kernels (default 1,2)
   -data DIR      folder with public vocabularies and captions (default ../shared/data)
   -binary FILE   the espalier to time (default: one that is built from this module)
+  -compile       let torch.compile take part in features, which takes a minute a work
 
 The peers need Python. PEERS_PYTHON names an interpreter that has them; without it an environment is
 made in the user's cache folder, once. BLIS takes part where the system has libblis.
@@ -90,6 +92,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	seconds := f.Float64("seconds", 6, "")
 	f.BoolVar(&b.json, "json", false, "")
 	f.StringVar(&b.data, "data", filepath.Join("..", "shared", "data"), "")
+	f.BoolVar(&b.compile, "compile", false, "")
 	f.StringVar(&b.binary, "binary", "", "")
 	fail := func(code int, err error) int {
 		fmt.Fprintln(stderr, "benchpeers:", err)

@@ -21,12 +21,14 @@ def fastest(variants):
     best, chosen, failures = None, None, []
     for name, f in variants:
         try:
-            f()
-            t = time.perf_counter()
-            f()
-            one = time.perf_counter() - t
+            times = []
+            for _ in range(2):
+                t = time.perf_counter()
+                f()
+                times.append(time.perf_counter() - t)
+            one = times.pop()
             times = [one]
-            for _ in range(min(30, max(1, int(0.15 / max(one, 1e-6))))):
+            for _ in range(min(30, int(0.3 / max(one, 1e-6)))):
                 t = time.perf_counter()
                 f()
                 times.append(time.perf_counter() - t)
