@@ -29,6 +29,7 @@ type page struct {
 	Metric  string // of the figure
 	Strip   figure
 
+	Sizes      []size
 	Paper      *paper
 	Curves     []figure
 	Groups     []pictures
@@ -41,7 +42,8 @@ type page struct {
 
 // A set is the scores of one input.
 type set struct {
-	Name  string
+	Input string
+	Name  string // for people, see axesOf
 	About string
 	Rows  map[string]score.Row // of the whole split, by metric
 	Each  map[string]float64   // of every example, by id: the page's metric
@@ -72,7 +74,7 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 			return nil, err
 		}
 		p.Sets = append(p.Sets, s)
-		if name == r.main(names) {
+		if s.Input == r.main(names) {
 			p.Main = s
 		}
 	}
@@ -83,7 +85,10 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 	p.Verdict = r.verdict(p)
 	p.Strip = strip(p)
 	if r.Paper != "" {
-		p.Paper = comparison(r.Paper, p.Main)
+		p.Paper = comparison(r.Paper, p)
+	}
+	if p.Sizes, err = sizes(ctx, t); err != nil {
+		return nil, err
 	}
 	if in := t.In[modelInput]; in != nil {
 		if p.Curves, err = curves(ctx, in); err != nil {
@@ -118,7 +123,7 @@ func (r *Report) readSet(ctx context.Context, in *pipeline.Input, name string, b
 	if err != nil {
 		return nil, err
 	}
-	s := &set{Name: name, About: about(in.Manifest, byKey), Rows: make(map[string]score.Row), Each: make(map[string]float64)}
+	s := &set{Input: name, Name: axesOf(name), About: about(in.Manifest, byKey), Rows: make(map[string]score.Row), Each: make(map[string]float64)}
 	for _, row := range rows {
 		switch {
 		case row.ID == "":
@@ -135,6 +140,20 @@ func (r *Report) readSet(ctx context.Context, in *pipeline.Input, name string, b
 		return nil, fmt.Errorf("evaluate/report: input %s holds no scores", name)
 	}
 	return s, nil
+}
+
+// axesOf returns what tells an input such as scores[method=lora,seed=3] from
+// its siblings: "lora, seed=3". A name without axes is returned as it is.
+func axesOf(name string) string {
+	_, inner, ok := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+	if !ok {
+		return name
+	}
+	parts := strings.Split(inner, ",")
+	for i, part := range parts {
+		parts[i] = strings.TrimPrefix(part, "method=")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // metricsOf lists the metrics of all sets, deviations left out.
@@ -169,7 +188,7 @@ func (r *Report) verdict(p *page) []string {
 	}
 	value := func(name string) (float64, bool) {
 		for _, s := range p.Sets {
-			if s.Name == name {
+			if s.Input == name {
 				x, ok := s.Rows[r.Metric]
 				return x.Value, ok
 			}

@@ -147,7 +147,15 @@ func curveTitle(metric string) string {
 	return "Validation " + label(metric)
 }
 
-func short(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
+func short(x float64) string { return fixed(x, 3) }
+
+// fixed writes a number with so many digits behind the point.
+func fixed(x float64, digits int) string {
+	if math.IsNaN(x) {
+		return "undefined"
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}
 
 var (
 	svgHead  = regexp.MustCompile(`(?s)^.*?<svg[^>]*>`)

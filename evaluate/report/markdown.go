@@ -58,13 +58,22 @@ func renderMarkdown(p *page) ([]byte, error) {
 			fmt.Fprintf(&b, "- %s: %s\n", escaped(s.Name), escaped(s.About))
 		}
 	}
+	if len(p.Sizes) > 0 {
+		b.WriteString("\n## What is trained\n\n| model | parameters | of the backbone | without norms | a task | all, backbone included |\n|---|---:|---:|---:|---:|---:|\n")
+		for _, s := range p.Sizes {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", escaped(s.Name), s.Trained, s.Percent, s.WithoutNorms, s.ATask, s.Total)
+		}
+	}
 	if p.Paper != nil {
 		fmt.Fprintf(&b, "\n## Beside the published table\n\n%s. In percent.\n\n| model | size |", escaped(p.Paper.Title))
-		for _, m := range p.Paper.Metrics {
-			fmt.Fprintf(&b, " %s |", label(m))
+		for i := range p.Paper.Metrics {
+			fmt.Fprintf(&b, " %s |", p.Paper.Label(i))
 		}
-		b.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(p.Paper.Metrics)) + "\n| **this report** | |")
-		cells(&b, p.Paper.Ours)
+		b.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(p.Paper.Metrics)) + "\n")
+		for _, r := range p.Paper.Ours {
+			fmt.Fprintf(&b, "| **%s** | |", escaped(r.Model))
+			cells(&b, r.Values)
+		}
 		for _, r := range p.Paper.Rows {
 			fmt.Fprintf(&b, "| %s | %s |", escaped(r.Model), r.Size)
 			cells(&b, r.Values)

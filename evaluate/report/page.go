@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func cellOf(s *set, metric string) cell {
 		return cell{}
 	}
 	c := cell{Value: short(row.Value)}
-	if row.CILow != nil && row.CIHigh != nil {
+	if row.CILow != nil && row.CIHigh != nil && !math.IsNaN(*row.CILow) && !math.IsNaN(*row.CIHigh) {
 		c.Low, c.High = short(*row.CILow), short(*row.CIHigh)
 	}
 	if sd, ok := s.Rows[metric+".sd"]; ok {

@@ -13,8 +13,19 @@ type paper struct {
 	Title   string
 	Source  string
 	Metrics []string
+	Labels  []string // of Metrics for people; by default theirs
+	Each    bool     // all scores of a report stand beside it, not its main ones alone
+	Split   string   // whose number of examples is compared; "" for none
 	Rows    []paperRow
-	Ours    []string
+	Ours    []paperRow
+}
+
+// Label is how metric i is written for people.
+func (p *paper) Label(i int) string {
+	if p.Labels != nil {
+		return p.Labels[i]
+	}
+	return label(p.Metrics[i])
 }
 
 type paperRow struct {
@@ -24,10 +35,14 @@ type paperRow struct {
 
 // published holds the tables that reports may name.
 var published = map[string]*paper{
+	"hyperpelt-glue":    &hyperpeltGLUE,
+	"hyperpelt-fewshot": &hyperpeltFewShot,
+	"hyperpelt-vl":      &hyperpeltVL,
 	"acort": {
 		Title: "ACORT (Tan et al. 2022), COCO Karpathy test split, after SCST, beam 5",
 		Source: "The rows ORT, SubICap, Up-Down and Att2all are from the authors' figure data, ACORT-base and -small from their published runs, " +
 			"COMIC and radix-only ORT from the COMIC repository; ACORT-xsmall follows from percentages in the text.",
+		Split:   "the split's 5,000 images",
 		Metrics: []string{"bleu-1", "bleu-4", "meteor", "rouge-l", "cider"},
 		Rows: []paperRow{
 			{"ORT-base", "55.4M", []string{"", "", "", "", "130.3"}},
@@ -44,6 +59,7 @@ var published = map[string]*paper{
 	"acort-xe": {
 		Title:   "ORT after cross-entropy, COCO Karpathy test split",
 		Source:  "The first two rows are from the COMIC repository and the authors' pruning data, the others from ORT's own repository. ACORT's cross-entropy scores were not published.",
+		Split:   "the split's 5,000 images",
 		Metrics: []string{"bleu-1", "bleu-4", "meteor", "rouge-l", "cider"},
 		Rows: []paperRow{
 			{"ORT, same authors", "55.4M", []string{"", "34.8", "", "", "113.5"}},
@@ -56,16 +72,36 @@ var published = map[string]*paper{
 
 func paperNames() string { return strings.Join(slices.Sorted(maps.Keys(published)), " or ") }
 
-// comparison puts the main scores beside a published table.
-func comparison(name string, main *set) *paper {
+// comparison puts a report's scores beside a published table.
+func comparison(name string, page *page) *paper {
 	p := *published[name]
-	p.Source = fmt.Sprintf("The row of this report is of %d examples, the others of the split's 5,000 images: they compare only if these are the same. ", main.N) + p.Source
-	for _, m := range p.Metrics {
-		cell := ""
-		if row, ok := main.Rows[m]; ok {
-			cell = fmt.Sprintf("%.1f", 100*row.Value)
+	if p.Split != "" {
+		p.Source = fmt.Sprintf("The row of this report is of %d examples, the others of %s: they compare only if these are the same. ", page.Main.N, p.Split) + p.Source
+	}
+	for _, s := range page.Sets {
+		if s != page.Main && !p.Each {
+			continue
 		}
-		p.Ours = append(p.Ours, cell)
+		row := paperRow{Model: "this report"}
+		if p.Each {
+			row.Model += ": " + s.Name
+		}
+		for _, m := range p.Metrics {
+			cell := ""
+			if r, ok := s.Rows[m]; ok {
+				cell = fixed(100*r.Value, p.digits())
+			}
+			row.Values = append(row.Values, cell)
+		}
+		p.Ours = append(p.Ours, row)
 	}
 	return &p
+}
+
+// digits is how many are printed behind the point.
+func (p *paper) digits() int {
+	if p.Each {
+		return 2
+	}
+	return 1
 }

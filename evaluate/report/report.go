@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"espalier/pipeline"
 )
@@ -38,7 +39,8 @@ const (
 //
 // Inputs: any number of score outputs, each under the name it is to have
 // ("ours", "shuffled", "scores[seed=3]"); and, each optional: model (an output
-// of trainer/train: curves and sizes), predictions, examples and images (raw
+// of trainer/train: curves and sizes; or several of trainer/tune, such as
+// model[method=lora]: their sizes), predictions, examples and images (raw
 // files or a sample's output) for the page of pictures, vocab (of
 // tokenize/train).
 type Report struct {
@@ -47,7 +49,7 @@ type Report struct {
 	Ceiling  string   `yaml:"ceiling" json:"ceiling" doc:"scores that main is compared with, as a share; by default ceiling, if there is such an input"`
 	Control  string   `yaml:"control" json:"control" doc:"scores that main is a multiple of; by default shuffled, if there is such an input"`
 	Metric   string   `yaml:"metric" json:"metric" doc:"metric of the figure and of the pictures' order; by default cider"`
-	Paper    string   `yaml:"paper" json:"paper" doc:"published table to print beside the scores: acort"`
+	Paper    string   `yaml:"paper" json:"paper" doc:"published table to print beside the scores: acort, acort-xe, hyperpelt-glue, hyperpelt-fewshot or hyperpelt-vl"`
 	Pictures *int     `yaml:"pictures" json:"pictures" doc:"images in each group of the page of pictures; by default 8, 0 for none"`
 	Split    string   `yaml:"split" json:"split" doc:"split of the pictures; by default test"`
 	Remarks  []string `yaml:"remarks" json:"remarks" doc:"sentences printed below the heading"`
@@ -57,7 +59,7 @@ type Report struct {
 func (*Report) Kind() string { return "evaluate/report" }
 
 // Version is raised when equal inputs would give another page.
-func (*Report) Version() int { return 1 }
+func (*Report) Version() int { return 2 }
 
 // Check fills in defaults and reports every fault at once.
 func (r *Report) Check() error {
@@ -114,7 +116,7 @@ func (r *Report) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) err
 func (r *Report) scoreInputs(t *pipeline.Task) []string {
 	var names []string
 	for name := range t.In {
-		switch name {
+		switch base, _, _ := strings.Cut(name, "["); base {
 		case examplesInput, predictionsInput, imagesInput, vocabInput, modelInput:
 		default:
 			names = append(names, name)
