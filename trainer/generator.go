@@ -38,6 +38,10 @@ type source struct {
 // Run writes the answers of a task's sources and calls each with those of
 // source i, best first.
 func (g *Generator) Run(ctx context.Context, task int, sources []source, each func(i int, texts []Generated) error) error {
+	if g.Search.Rows() > 1 { // of one row for each source it would not pay
+		g.Model.Pack()
+		defer g.Model.Unpack()
+	}
 	for at := 0; at < len(sources); at += g.Batch {
 		some := sources[at:min(at+g.Batch, len(sources))]
 		all, err := g.some(ctx, task, some)

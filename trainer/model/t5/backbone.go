@@ -159,7 +159,7 @@ func (b *Backbone) read(o OpenOptions) error {
 		fmt.Fprintf(sum, "%q %s %v %x\n", p.Path, in.DType, p.Shape, sha256.Sum256(raw))
 	}
 	b.Digest = hex.EncodeToString(sum.Sum(nil))
-	if b.mapped == 0 {
+	if b.mapped == 0 && !o.Half {
 		err := b.weights.Close()
 		b.weights = nil
 		return err
@@ -231,6 +231,23 @@ func (b *Backbone) Tensors() []ckpt.Tensor {
 		out = append(out, ckpt.Of(b.dev, name, b.tensors[name]))
 	}
 	return out
+}
+
+// write gives a device's tensor the values of a parameter, those of the file
+// where the backbone holds them rounded.
+func (b *Backbone) write(dev op.Device, dst tensor.Tensor, path string) error {
+	w := b.tensors[path]
+	if w.DType == tensor.Float32 || b.weights == nil {
+		dev.Copy(dst, w.View(dst.Shape...))
+		return dev.Err()
+	}
+	name, _, _ := b.find(path)
+	x, err := ckpt.AsFloats(b.weights, name)
+	if err != nil {
+		return err
+	}
+	dev.Write(dst, x)
+	return dev.Err()
 }
 
 // Mapped returns how many tensors lie in the mapped file.

@@ -96,6 +96,7 @@ func BenchmarkGenerate(b *testing.B) {
 				b.Fatal(err)
 			}
 			batch := benchBatch()
+			m.Pack()
 			for b.Loop() {
 				st, err := m.Stepper(batch.Source, 0, t5.Images{}, g.Rows(), 32)
 				if err != nil {

@@ -37,6 +37,9 @@ func (m *Model) linear(p *peft.Pass, l *linear, x grad.Var, o grad.Out) grad.Var
 	t := p.Tape
 	x = m.edits.Input(p, l.at, x)
 	w := l.weight.Var(t)
+	if !l.packed.IsZero() && !t.Recording() {
+		w = t.Leaf(l.packed, tensor.Tensor{})
+	}
 	if !m.edits.HasOutput(l.at) {
 		return t.Linear(x, w, 0, o)
 	}

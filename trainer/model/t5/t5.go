@@ -21,6 +21,7 @@ import (
 	"espalier/trainer/nn"
 	"espalier/trainer/op"
 	"espalier/trainer/peft"
+	"espalier/trainer/tensor"
 )
 
 // A Model is an edited network with its parameters.
@@ -67,6 +68,7 @@ type layer struct {
 type linear struct {
 	weight *nn.Param
 	at     *peft.Map
+	packed tensor.Tensor // of Pack
 }
 
 // A norm is one normalisation.
@@ -130,11 +132,11 @@ func New(b *Backbone, o Options) (*Model, error) {
 	m.back = b.hold()
 	m.params.Alloc()
 	for _, p := range m.params.All() {
-		if w, ok := b.tensors[p.Path]; ok && !p.Bound() {
-			dev.Copy(p.Value, w.View(p.Shape...))
+		if _, ok := b.tensors[p.Path]; ok && !p.Bound() {
+			err = errors.Join(err, b.write(dev, p.Value, p.Path))
 		}
 	}
-	if err := errors.Join(dev.Err(), m.loaded()); err != nil {
+	if err := errors.Join(err, dev.Err(), m.loaded()); err != nil {
 		m.Free()
 		return nil, fmt.Errorf("t5: %w", err)
 	}
@@ -229,7 +231,7 @@ func (m *Model) declareFeedForward(path string, stack peft.Stack, i int) *feedFo
 }
 
 func (m *Model) declareLinear(path string, in, out int, init nn.Init, sub *peft.Sub) linear {
-	return linear{m.params.New(path+".weight", init, out, in), m.layout.AddMap(peft.Map{Path: path, In: in, Out: out, Sub: sub})}
+	return linear{weight: m.params.New(path+".weight", init, out, in), at: m.layout.AddMap(peft.Map{Path: path, In: in, Out: out, Sub: sub})}
 }
 
 func (m *Model) declareNorm(path string, sub *peft.Sub) norm {
@@ -248,8 +250,41 @@ func (m *Model) PerTask(path string) bool { return m.edits.PerTask(path) }
 // Layout describes the model.
 func (m *Model) Layout() *peft.Layout { return &m.layout }
 
+// linears calls f for each map that generation uses token by token.
+func (m *Model) linears(f func(l *linear)) {
+	f(&m.head)
+	for i := range m.decoder.layers {
+		b := &m.decoder.layers[i]
+		for _, l := range []*linear{&b.self.q, &b.self.k, &b.self.v, &b.self.o, &b.cross.q, &b.cross.o, &b.ffn.in, &b.ffn.out} {
+			f(l)
+		}
+		if b.ffn.gated {
+			f(&b.ffn.gate)
+		}
+	}
+}
+
+// Pack lays the decoder's weights out for generation. They must not change until
+// Unpack.
+func (m *Model) Pack() {
+	m.linears(func(l *linear) {
+		if l.packed.IsZero() {
+			l.packed = m.dev.Pack(l.weight.Value, true)
+		}
+	})
+}
+
+// Unpack undoes Pack.
+func (m *Model) Unpack() {
+	m.linears(func(l *linear) {
+		m.dev.Free(l.packed)
+		l.packed = tensor.Tensor{}
+	})
+}
+
 // Free gives the model's memory back.
 func (m *Model) Free() {
+	m.Unpack()
 	m.params.Free()
 	if m.back != nil {
 		_ = m.back.Close() // of a file that was only read
