@@ -131,6 +131,11 @@ func (p *parser) make(d *decl, pick []int) *Stage {
 	for i, a := range d.axes {
 		v := a.values[pick[i]]
 		vars[a.name] = v
+		for _, f := range v.set {
+			if name, ok := strings.CutPrefix(f.name, "$"); ok {
+				vars[name] = axisValue{label: f.node.text, at: f.at, value: f.node}
+			}
+		}
 		s.Axes = append(s.Axes, Axis{a.name, v.label})
 	}
 	s.Name = instance(d.name, s.Axes)
@@ -156,7 +161,9 @@ func (p *parser) make(d *decl, pick []int) *Stage {
 			continue
 		}
 		for _, f := range v.set {
-			p.assign(d, body, f.name, f.at, f.node.clone())
+			if !strings.HasPrefix(f.name, "$") {
+				p.assign(d, body, f.name, f.at, f.node.clone())
+			}
 		}
 	}
 	p.fill(d, s, body, params)

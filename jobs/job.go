@@ -33,6 +33,9 @@
 //	    small: {model.dim: 256, model.heads: 4}
 //	    base: {model.dim: 512, model.heads: 8}
 //
+// A label's field of the form $name sets nothing itself: ${name} stands for its
+// value wherever the axis is, in stages that read this one too.
+//
 // The name of a listed axis is a field of its stage, or the stage names it as
 // ${seed} in a value; axes that a stage has from its inputs reach it by such
 // names alone. A stage with a field tags gets its axes there, so that scores

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,5 +110,35 @@ stages:
 		if !slices.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, err)
 		}
+	}
+}
+
+func TestNamesOfALabel(t *testing.T) {
+	j := mustParse(t, `
+stages:
+  a:
+    kind: test/brew
+    matrix:
+      target:
+        cb: {name: first, $donor: mnli, $sizes: [{width: 1}]}
+        imdb: {name: second, $donor: sst2, $sizes: [{width: 2}, {width: 3}]}
+  b:
+    kind: test/brew
+    inputs: {x: a}
+    name: ${target} from ${donor}
+    layers: ${sizes}
+`)
+	var got []string
+	for _, s := range j.Stages {
+		b := s.Params.(*brew)
+		got = append(got, fmt.Sprintf("%s %s %d", s.Name, b.Name, len(b.Layers)))
+	}
+	want := []string{"a[target=cb] first 0", "a[target=imdb] second 0", "b[target=cb] cb from mnli 1", "b[target=imdb] imdb from sst2 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	_, err := parse(t, "stages:\n  a:\n    kind: test/brew\n    name: ${donor}\n    matrix: {target: {cb: {$donor: x}, imdb: {seed: 1}}}\n")
+	if err == nil || !strings.Contains(err.Error(), "dir/job.yaml:4: a.name: no axis donor here") {
+		t.Errorf("a name that one label lacks: %v", err)
 	}
 }
