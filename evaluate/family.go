@@ -59,7 +59,7 @@ func families() []entry {
 		{"sacrebleu", "sacrebleu 2.6.0 BLEU", "tok=13a|zh|intl|char|none, lc, smooth=exp|floor|add-k|none, value, eff, order=4", "", newSacreBLEU},
 		{"chrf", "sacrebleu 2.6.0 chrF; word=2: chrF++", "char=6, word=0, beta=2, lc, space, eps", "", newChrF},
 		{"ter", "sacrebleu 2.6.0 TER", "norm, punct=true, asian, case", "", newTER},
-		{"rouge-score", "google rouge_score 0.1.2: rouge1, rouge2, rougeL, rougeLsum", "stem=false, parts=false", "", newRougeScore},
+		{"rouge-score", "google rouge_score 0.1.2: rouge1, rouge2, rougeL, rougeLsum", "stem, parts, aggregate=mean|bootstrap, seed=0", "", newRougeScore},
 		{"rouge", "pltrdy's rouge 1.0.1: rouge-1, rouge-2, rouge-l", "seg=blank|char, excl=yes|no, empty=refuse|zero|stop", "", newPltrdy(false)},
 		{"rouge-zh", "rouge 1.0.1 on separated characters", "seg=char|blank, excl=yes|no, empty=refuse|zero|stop", "", newPltrdy(true)},
 		{"nltk-bleu", "NLTK 3.10.4 corpus_bleu", "method=0..7, order=4, seg=blank|char, reweigh, only", "", newNLTK},

@@ -12,55 +12,11 @@ import (
 	"espalier/evaluate/nltkbleu"
 	"espalier/evaluate/pltrdy"
 	"espalier/evaluate/pytext"
-	"espalier/evaluate/rougescore"
 	"espalier/evaluate/stats"
 	"espalier/pipeline"
 )
 
 var errNothingSeen = errors.New("the metric compares whole texts")
-
-// newRougeScore is google's rouge_score: of several references each type takes
-// the one with the best F.
-func newRougeScore(s *spec, _ *Request) (family, error) {
-	stem, parts := s.bool("stem", false), s.bool("parts", false)
-	types := []string{"rouge1", "rouge2", "rougeL", "rougeLsum"}
-	var values []string
-	for _, t := range types {
-		values = append(values, t)
-		if parts {
-			values = append(values, t+"-p", t+"-r")
-		}
-	}
-	return &meanFamily{
-		values: values, what: fmt.Sprintf("rouge_score-0.1.2|stem:%t|mean", stem),
-		see: func(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
-			return seenText(c, func(s string) []string { return rougescore.Tokens(s, stem) }), nil
-		},
-		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
-			return func() scorer {
-				s := rougescore.New(stem)
-				return func(i int, row []float64) {
-					hyp := s.Cut(c.Predictions[i])
-					var best [4]rougescore.Score
-					for j, r := range c.References[i] {
-						ref := s.Cut(r)
-						for k, x := range [4]rougescore.Score{s.N(hyp, ref, 1), s.N(hyp, ref, 2), s.L(hyp, ref), s.Lsum(hyp, ref)} {
-							if j == 0 || x.F > best[k].F {
-								best[k] = x
-							}
-						}
-					}
-					row = row[:0]
-					for _, x := range best {
-						if row = append(row, x.F); parts {
-							row = append(row, x.P, x.R)
-						}
-					}
-				}
-			}, nil
-		},
-	}, nil
-}
 
 // newPltrdy is the package rouge 1.0.1; zh is the same on text whose characters
 // are separated.

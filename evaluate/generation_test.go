@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"espalier/evaluate/input"
+	"espalier/evaluate/pltrdy"
+	"espalier/evaluate/rougescore"
 	"espalier/internal/shared"
 )
 
@@ -145,18 +147,77 @@ func TestRougeMeans(t *testing.T) {
 		Refs  []string
 		Score map[string][]float64 `json:"plain"`
 	}
-	if raw, ok := golden["multi"]; ok && json.Unmarshal(raw, &multi) == nil {
-		for _, m := range multi {
-			res := scorePairs(t, []string{"rouge-score:parts=true"}, []string{m.Hyp}, [][]string{m.Refs}, Request{})
-			for _, kind := range []string{"rouge1", "rouge2", "rougeL", "rougeLsum"} {
-				want := m.Score[kind]
-				for i, suffix := range []string{"-p", "-r", ""} {
-					if got := value(t, res, kind+suffix).Value; math.Abs(got-want[i]) > 1e-13 {
-						t.Errorf("%q: %s%s %v, want %v", m.Hyp, kind, suffix, got, want[i])
-					}
+	var mean map[string]map[string][]float64
+	for key, v := range map[string]any{"multi": &multi, "mean": &mean} {
+		if err := json.Unmarshal(golden[key], v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, res *Result, names map[string]string, suffixes []string, want map[string][]float64) {
+		t.Helper()
+		for name, key := range names {
+			for i, suffix := range suffixes {
+				if suffix == "none" {
+					continue
+				}
+				if got := value(t, res, name+suffix).Value; math.Abs(got-want[key][i]) > 1e-13 {
+					t.Errorf("%s: %s%s %v, want %v", what, name, suffix, got, want[key][i])
 				}
 			}
 		}
+	}
+	google := map[string]string{"rouge1": "rouge1", "rouge2": "rouge2", "rougeL": "rougeL", "rougeLsum": "rougeLsum"}
+	for _, m := range multi {
+		check(m.Hyp, scorePairs(t, []string{"rouge-score:parts=true"}, []string{m.Hyp}, [][]string{m.Refs}, Request{}), google, []string{"-p", "-r", ""}, m.Score)
+	}
+	var preds []string
+	var refs [][]string
+	for _, p := range pairRows(t, "goldens", "metrics", "rouge", "pairs.jsonl") {
+		var s pltrdy.Scorer
+		if _, err := s.Cut(p.Hyp); err != nil {
+			continue // the package rouge raises
+		}
+		if _, err := s.Cut(p.Ref); err != nil {
+			continue
+		}
+		preds, refs = append(preds, p.Hyp), append(refs, []string{p.Ref})
+	}
+	package1 := map[string]string{"rouge-1": "rouge-1", "rouge-2": "rouge-2", "rouge-l": "rouge-l"}
+	onlyF := []string{"none", "none", ""}
+	check("plain", scorePairs(t, []string{"rouge-score:parts=true"}, preds, refs, Request{}), google, []string{"-p", "-r", ""}, mean["rouge_score_plain"])
+	check("stem", scorePairs(t, []string{"rouge-score:parts=true:stem=true"}, preds, refs, Request{}), google, []string{"-p", "-r", ""}, mean["rouge_score_stem"])
+	check("exclusive", scorePairs(t, []string{"rouge"}, preds, refs, Request{}), package1, onlyF, mean["rouge_exclusive"])
+	check("not exclusive", scorePairs(t, []string{"rouge:excl=no"}, preds, refs, Request{}), package1, onlyF, mean["rouge_not_exclusive"])
+	if len(multi) == 0 || len(preds) != 123 {
+		t.Errorf("%d of several references, %d pairs", len(multi), len(preds))
+	}
+
+	// rouge_score's own bootstrap.
+	var boot map[string]struct{ Low, Mid, High []float64 }
+	if err := json.Unmarshal(golden["bootstrap_seed0_n1000"], &boot); err != nil {
+		t.Fatal(err)
+	}
+	s := rougescore.New(false)
+	names := []string{"rouge1", "rouge2", "rouge3", "rouge4", "rougeL", "rougeLsum"}
+	types := make([][]rougescore.Score, len(names))
+	for i := range preds {
+		h, r := s.Cut(preds[i]), s.Cut(refs[i][0])
+		for k, x := range []rougescore.Score{s.N(h, r, 1), s.N(h, r, 2), s.N(h, r, 3), s.N(h, r, 4), s.L(h, r), s.Lsum(h, r)} {
+			types[k] = append(types[k], x)
+		}
+	}
+	for k, a := range rougescore.Bootstrap(types, 1000, 0) {
+		want := boot[names[k]]
+		for i, w := range [][]float64{want.Low, want.Mid, want.High} {
+			got := [3]rougescore.Score{a.Low, a.Mid, a.High}[i]
+			if math.Abs(got.P-w[0]) > 1e-13 || math.Abs(got.R-w[1]) > 1e-13 || math.Abs(got.F-w[2]) > 1e-13 {
+				t.Errorf("bootstrap of %s, %d: %v, want %v", names[k], i, got, w)
+			}
+		}
+	}
+	res := scorePairs(t, []string{"rouge-score:aggregate=bootstrap"}, preds, refs, Request{})
+	if got, want := value(t, res, "rouge1").Value, boot["rouge1"].Mid[2]; math.Abs(got-want) > 1e-13 {
+		t.Errorf("the middle of rouge1 is %v, want %v", got, want)
 	}
 }
 

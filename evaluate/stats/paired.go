@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"espalier/evaluate/draw"
 	"espalier/evaluate/numeric"
 )
 
@@ -109,19 +110,15 @@ func Randomise(ctx context.Context, a, b *Matrix, total Total, scores, n int, se
 	}
 	xs, ys := observed(a, b, total, scores)
 	diffs := make([][]float64, n)
-	err = each(ctx, n, workers, func() func(int) {
+	err = swaps(ctx, rows, n, seed, workers, func() func(int, []bool) {
 		x, y := make([]float64, a.Width), make([]float64, a.Width)
 		sx, sy := make([]float64, scores), make([]float64, scores)
-		return func(t int) {
+		return func(t int, keep []bool) {
 			clear(x)
 			clear(y)
-			var word uint64
-			for i := range rows {
-				if i%64 == 0 {
-					word = random(seed, t, i/64)
-				}
+			for i, k := range keep {
 				p, q := a.Row(i), b.Row(i)
-				if word>>(i%64)&1 == 1 {
+				if !k {
 					p, q = q, p
 				}
 				for j := range p {
@@ -138,6 +135,17 @@ func Randomise(ctx context.Context, a, b *Matrix, total Total, scores, n int, se
 		return nil, err
 	}
 	return randomised(diffs, xs, ys), nil
+}
+
+// swaps draws n trials, NumPy's integers(2, size=(n, rows), dtype=bool), and
+// hands each to one of the workers: whether an example's outputs stay.
+func swaps(ctx context.Context, rows, n int, seed uint64, workers int, work func() func(trial int, keep []bool)) error {
+	p := draw.NewPCG64(seed)
+	return deal(ctx, rows, n, workers, func(keep []bool) {
+		for i := range keep {
+			keep[i] = p.Bool()
+		}
+	}, work)
 }
 
 // randomised sums up the differences of trials.

@@ -16,12 +16,9 @@ func BootstrappedPlaces(ctx context.Context, rows int, of func() Places, scores,
 		return nil, errNone
 	}
 	x, y := make([][]float64, n), make([][]float64, n)
-	err := each(ctx, n, workers, func() func(int) {
-		f, places := of(), make([]int, rows)
-		return func(b int) {
-			for i := range places {
-				places[i] = Draw(seed, b, i, rows)
-			}
+	err := resample(ctx, rows, n, seed, workers, func() func(int, []int) {
+		f := of()
+		return func(b int, places []int) {
 			x[b], y[b] = make([]float64, scores), make([]float64, scores)
 			f(places, x[b])
 			for i := range places {
@@ -44,17 +41,13 @@ func RandomisePlaces(ctx context.Context, rows int, of func() Places, scores, n 
 		return nil, errNone
 	}
 	diffs := make([][]float64, n)
-	err := each(ctx, n, workers, func() func(int) {
+	err := swaps(ctx, rows, n, seed, workers, func() func(int, []bool) {
 		f := of()
 		a, b := make([]int, rows), make([]int, rows)
 		x, y := make([]float64, scores), make([]float64, scores)
-		return func(t int) {
-			var word uint64
-			for i := range rows {
-				if i%64 == 0 {
-					word = random(seed, t, i/64)
-				}
-				if a[i], b[i] = i, rows+i; word>>(i%64)&1 == 1 {
+		return func(t int, keep []bool) {
+			for i, k := range keep {
+				if a[i], b[i] = i, rows+i; !k {
 					a[i], b[i] = b[i], a[i]
 				}
 			}

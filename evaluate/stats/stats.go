@@ -3,16 +3,16 @@
 //
 // All resampling works on a [Matrix] of statistics that add up: a metric's
 // score of a set of examples is a function of the sum of their rows. Random
-// numbers are a hash of (seed, resample, draw), so results are the same on any
-// number of workers and a resample can be made again alone.
+// numbers are those that NumPy draws from the seed, in the order in which
+// sacrebleu draws them; results are the same on any number of workers.
 package stats
 
 import (
 	"context"
-	"errors"
-	"math/bits"
 	"slices"
 	"sync"
+
+	"espalier/evaluate/draw"
 )
 
 // A Matrix holds one row of statistics an example, row after row.
@@ -35,40 +35,20 @@ func (m *Matrix) Row(i int) []float64 { return m.Data[i*m.Width : (i+1)*m.Width]
 // A Total computes scores from summed rows.
 type Total func(sum, scores []float64)
 
-// random returns the number of a resample's draw (the finaliser of splitmix64
-// over a Weyl sequence of its three arguments).
-func random(seed uint64, resample, draw int) uint64 {
-	z := seed*0x9e3779b97f4a7c15 + uint64(resample+1)*0xbf58476d1ce4e5b9 + uint64(draw+1)*0x94d049bb133111eb
-	for range 2 {
-		z ^= z >> 30
-		z *= 0xbf58476d1ce4e5b9
-		z ^= z >> 27
-		z *= 0x94d049bb133111eb
-		z ^= z >> 31
-	}
-	return z
-}
-
-// Draw returns the index in [0, n) of a resample's draw.
-func Draw(seed uint64, resample, draw, n int) int {
-	hi, _ := bits.Mul64(random(seed, resample, draw), uint64(n))
-	return int(hi)
-}
-
 // Bootstrap draws n resamples of the rows of m, each of as many rows with
 // replacement, and returns the scores of each.
 func Bootstrap(ctx context.Context, m *Matrix, total Total, scores, n int, seed uint64, workers int) ([][]float64, error) {
 	rows := m.Rows()
 	if rows == 0 {
-		return nil, errors.New("stats: no examples to resample")
+		return nil, errNone
 	}
 	out := make([][]float64, n)
-	err := each(ctx, n, workers, func() func(int) {
+	err := resample(ctx, rows, n, seed, workers, func() func(int, []int) {
 		sum := make([]float64, m.Width)
-		return func(b int) {
+		return func(b int, places []int) {
 			clear(sum)
-			for i := range rows {
-				for j, v := range m.Row(Draw(seed, b, i, rows)) {
+			for _, i := range places {
+				for j, v := range m.Row(i) {
 					sum[j] += v
 				}
 			}
@@ -84,15 +64,12 @@ func Bootstrap(ctx context.Context, m *Matrix, total Total, scores, n int, seed 
 // some places.
 func BootstrapPlaces(ctx context.Context, rows int, of func() Places, scores, n int, seed uint64, workers int) ([][]float64, error) {
 	if rows == 0 {
-		return nil, errors.New("stats: no examples to resample")
+		return nil, errNone
 	}
 	out := make([][]float64, n)
-	err := each(ctx, n, workers, func() func(int) {
-		f, places := of(), make([]int, rows)
-		return func(b int) {
-			for i := range places {
-				places[i] = Draw(seed, b, i, rows)
-			}
+	err := resample(ctx, rows, n, seed, workers, func() func(int, []int) {
+		f := of()
+		return func(b int, places []int) {
 			out[b] = make([]float64, scores)
 			f(places, out[b])
 		}
@@ -100,19 +77,47 @@ func BootstrapPlaces(ctx context.Context, rows int, of func() Places, scores, n 
 	return out, err
 }
 
-// each calls a function for 0 to n-1 on several goroutines, each with a
-// function of its own.
-func each(ctx context.Context, n, workers int, work func() func(int)) error {
+// resample draws n resamples of rows, NumPy's choice(rows, size=(n, rows)), and
+// hands each to one of the workers.
+func resample(ctx context.Context, rows, n int, seed uint64, workers int, work func() func(b int, places []int)) error {
+	p := draw.NewPCG64(seed)
+	return deal(ctx, rows, n, workers, func(places []int) {
+		for i := range places {
+			places[i] = int(p.Below(uint32(rows)))
+		}
+	}, work)
+}
+
+// A hand is what one worker gets: the number of a resample and its draws.
+type hand[T any] struct {
+	number int
+	draws  []T
+}
+
+// deal draws n times rows values, one draw after the other, and hands them to
+// workers, each with a function of its own.
+func deal[T any](ctx context.Context, rows, n, workers int, draw func([]T), work func() func(number int, draws []T)) error {
 	workers = max(1, min(workers, n))
+	full, empty := make(chan hand[T], workers), make(chan []T, 2*workers)
+	for range cap(empty) {
+		empty <- make([]T, rows)
+	}
 	var wg sync.WaitGroup
-	for w := range workers {
+	for range workers {
 		wg.Go(func() {
 			f := work()
-			for i := w; i < n && ctx.Err() == nil; i += workers {
-				f(i)
+			for h := range full {
+				f(h.number, h.draws)
+				empty <- h.draws
 			}
 		})
 	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		draws := <-empty
+		draw(draws)
+		full <- hand[T]{i, draws}
+	}
+	close(full)
 	wg.Wait()
 	return ctx.Err()
 }

@@ -64,23 +64,6 @@ func TestIntervalOfAMean(t *testing.T) {
 	}
 }
 
-func TestDrawsAreSpreadEvenly(t *testing.T) {
-	count := make([]int, 10)
-	for b := range 100 {
-		for i := range 1000 {
-			count[Draw(5, b, i, 10)]++
-		}
-	}
-	chi := 0.0
-	for _, c := range count {
-		d := float64(c) - 10000
-		chi += d * d / 10000
-	}
-	if chi > 27.9 { // 0.1 % point with 9 degrees of freedom
-		t.Errorf("chi-squared %.1f over %v", chi, count)
-	}
-}
-
 func TestPairedTestsTellARealDifferenceFromNone(t *testing.T) {
 	a := normal(3, 400, 3, 1)
 	same := &Matrix{Width: 2, Data: slices.Clone(a.Data)}
