@@ -66,7 +66,9 @@ func TestPaper(t *testing.T) {
 		part := strings.Split(rest, ".") // task, down or up, w or c
 		return site + ".adapter." + part[1] + "." + map[string]string{"w": "weight", "c": "bias"}[part[2]] + "[" + part[0] + "]"
 	}
-	pefttest.Paper{File: "adapters", Rename: rename}.Run(t, &Method{Reduction: 6, PerTask: true})
+	pefttest.Paper{File: "adapters", Rename: rename}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{Bottleneck: z.Bottleneck, PerTask: true}}
+	})
 }
 
 // The published sizes at T5-base's, norms included (spec 8.2).

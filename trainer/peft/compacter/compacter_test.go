@@ -24,7 +24,9 @@ func TestPaper(t *testing.T) {
 		}
 		return p
 	}
-	pefttest.Paper{File: "compacter", Rename: rename}.Run(t, &Method{Reduction: 6, Parts: 2})
+	pefttest.Paper{File: "compacter", Rename: rename}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{Bottleneck: z.Bottleneck, Parts: 2}}
+	})
 }
 
 func TestReference(t *testing.T) {

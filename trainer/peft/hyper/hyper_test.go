@@ -31,10 +31,6 @@ func (m *probe) Edit(e *peft.Editor) (err error) {
 	return nil
 }
 
-func small() Settings {
-	return Settings{Rows: 9, Hidden: 10, Width: 6, Reduction: 6}
-}
-
 func read(t *grad.Tape, v grad.Var) []float32 {
 	x := make([]float32, t.Value(v).Len())
 	t.Read(x, v)
@@ -44,7 +40,7 @@ func read(t *grad.Tape, v grad.Var) []float32 {
 // What the hypernetworks make is what the reference makes, site by site.
 func TestGenerated(t *testing.T) {
 	for _, file := range []string{"hyperprefix", "hyperpelt"} {
-		m := &probe{s: small()}
+		m := &probe{}
 		if file == "hyperpelt" {
 			m.parts = WithAdapters
 		}
@@ -77,7 +73,10 @@ func TestGenerated(t *testing.T) {
 				}
 			}
 		}
-		pefttest.Paper{File: file, Rename: pefttest.HyperPath, Seen: seen}.Run(t, m)
+		pefttest.Paper{File: file, Rename: pefttest.HyperPath, Seen: seen}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+			m.s = Settings{Rows: z.Rows, Hidden: z.Mid, Width: z.Embedding, Bottleneck: z.Bottleneck}
+			return []peft.Method{m}
+		})
 	}
 }
 

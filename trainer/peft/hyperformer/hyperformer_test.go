@@ -37,7 +37,9 @@ func TestPaper(t *testing.T) {
 			"post_w": "norm_gain", "post_c": "norm_shift",
 		}[head] + map[string]string{"w": ".weight", "c": ".bias"}[part]
 	}
-	pefttest.Paper{File: "hyperformer", Rename: rename}.Run(t, &Method{TaskWidth: 7, Hidden: 10, Width: 6, Reduction: 6})
+	pefttest.Paper{File: "hyperformer", Rename: rename}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{TaskWidth: z.TaskWidth, Hidden: z.Mid, Width: z.Embedding, Bottleneck: z.Bottleneck}}
+	})
 }
 
 // The published sizes at T5-base's, norms included (spec 8.1 and the goldens'

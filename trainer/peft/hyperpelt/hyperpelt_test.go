@@ -13,9 +13,17 @@ func small() hyper.Settings {
 	return hyper.Settings{Rows: 9, Hidden: 10, Width: 6, Reduction: 6}
 }
 
+func sized(z pefttest.Sizes) hyper.Settings {
+	return hyper.Settings{Rows: z.Rows, Hidden: z.Mid, Width: z.Embedding, Bottleneck: z.Bottleneck}
+}
+
 func TestPaper(t *testing.T) {
-	pefttest.Paper{File: "hyperprefix", Rename: pefttest.HyperPath}.Run(t, &Prefix{small()})
-	pefttest.Paper{File: "hyperpelt", Rename: pefttest.HyperPath}.Run(t, &Method{small()})
+	pefttest.Paper{File: "hyperprefix", Rename: pefttest.HyperPath}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Prefix{sized(z)}}
+	})
+	pefttest.Paper{File: "hyperpelt", Rename: pefttest.HyperPath}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{sized(z)}}
+	})
 }
 
 // The published sizes at T5-base's: see spec/hyperpelt.md 8.4, 8.5 and 18.7.

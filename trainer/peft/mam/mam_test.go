@@ -20,7 +20,9 @@ func TestPaper(t *testing.T) {
 		}
 		return pefttest.PrefixPath(name)
 	}
-	pefttest.Paper{File: "mam", Rename: rename}.Run(t, &Method{Prefix: prefix.Method{Rows: 9, Hidden: 5}, Adapter: adapter.Method{Reduction: 6}})
+	pefttest.Paper{File: "mam", Rename: rename}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{Prefix: prefix.Method{Rows: z.Rows, Hidden: z.PrefixMid}, Adapter: adapter.Method{Bottleneck: z.Bottleneck}}}
+	})
 }
 
 func TestReference(t *testing.T) {

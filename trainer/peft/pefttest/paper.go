@@ -1,7 +1,10 @@
 package pefttest
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -69,25 +72,69 @@ func (r renamed) Raw(name string) ([]byte, error)       { return r.Weights.Raw(r
 func (r renamed) Floats(name string) ([]float32, error) { return r.Weights.Floats(r.names[name]) }
 func (r renamed) Names() []string                       { return nil }
 
-// PaperConfig is the backbone of the HyperPELT goldens.
-func PaperConfig() t5.Config {
-	none := 0.0
-	return t5.Config{
-		Vocab: 41, Width: 24, HeadWidth: 6, Hidden: 32, Layers: 2, Heads: 4, Buckets: 8, MaxDistance: 12, Drop: &none,
+// Sizes are those of the models of the HyperPELT goldens.
+type Sizes struct {
+	Width, Heads, Hidden, Layers, Vocab, Buckets, Far int // of the backbone
+	Rows, Mid, Embedding                              int // of hyper-embeddings
+	Bottleneck, TaskWidth, PrefixMid                  int
+	Feature                                           int // length of a visual feature; Rows of them
+}
+
+// readSizes reads the sizes of a folder of goldens.
+func readSizes(t testing.TB, dir string) Sizes {
+	t.Helper()
+	var about struct{ Config map[string]int }
+	JSON(t, &about, dir, "hyperpelt.json")
+	c := about.Config
+	return Sizes{
+		c["d"], c["heads"], c["ffn"], c["layers"], c["vocab"], c["buckets"], c["far"],
+		c["rows"], c["mid"], c["d_i"], c["d_mid"], c["task_dim"], c["prefix_mid"], c["feat"],
 	}
+}
+
+// paperDir is the folder of the shared goldens.
+func paperDir(t testing.TB) string { return shared.Dir(t, "goldens", "papers", "hyperpelt") }
+
+// smallDir is the folder of the small ones, which lie in the repository.
+func smallDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			break
+		}
+		if up := filepath.Dir(dir); up != dir {
+			dir = up
+			continue
+		}
+		err = errors.New("pefttest: no go.mod above the test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "trainer", "peft", "pefttest", "testdata", "hyperpelt")
 }
 
 // PaperBackbone opens the backbone of the HyperPELT goldens.
 func PaperBackbone(t testing.TB, dev op.Device) *t5.Backbone {
 	t.Helper()
-	w := Weights(t, shared.Dir(t, "goldens", "papers", "hyperpelt"), "base.safetensors")
+	return backbone(t, dev, paperDir(t))
+}
+
+func backbone(t testing.TB, dev op.Device, dir string) *t5.Backbone {
+	t.Helper()
+	w := Weights(t, dir, "base.safetensors")
 	r := renamed{w, map[string]string{}}
 	for _, name := range w.Names() {
 		if path := PaperPath(name); path != "" {
 			r.names[path] = name
 		}
 	}
-	b, err := t5.NewBackbone(dev, PaperConfig(), r, t5.OpenOptions{})
+	z, none := readSizes(t, dir), 0.0
+	b, err := t5.NewBackbone(dev, t5.Config{
+		Vocab: z.Vocab, Width: z.Width, HeadWidth: z.Width / z.Heads, Hidden: z.Hidden, Layers: z.Layers, Heads: z.Heads,
+		Buckets: z.Buckets, MaxDistance: z.Far, Drop: &none,
+	}, r, t5.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +145,7 @@ func PaperBackbone(t testing.TB, dev op.Device) *t5.Backbone {
 var Tasks = []string{"a", "b", "c"}
 
 // A Paper is a case of the HyperPELT goldens: three tasks, of which the batch
-// is the second, and grids of 3x3 features of 11 numbers.
+// is the second, and grids of features.
 type Paper struct {
 	File string // such as hyperpelt
 	// Rename gives the path of a parameter for the golden's name, "" for those
@@ -113,25 +160,40 @@ type Paper struct {
 	Seen func(t *testing.T, w ckpt.Weights, m *t5.Model, tape *grad.Tape)
 }
 
-// Given is what the goldens' models are run on.
-func (g Paper) Given() peft.Given {
+// Given is what the shared goldens' models are run on.
+func (g Paper) Given() peft.Given { return g.given(Sizes{Feature: 11, Rows: 9}) }
+
+func (g Paper) given(z Sizes) peft.Given {
 	if g.Images {
-		return peft.Given{Tasks: Tasks, Visual: 11, Cells: 9}
+		return peft.Given{Tasks: Tasks, Visual: z.Feature, Cells: z.Rows}
 	}
 	return peft.Given{Tasks: Tasks}
 }
 
-// Run edits the backbone with the methods, sets all trained parameters to the
-// golden's, and compares logits, loss, all gradients and what greedy search
-// gives.
+// RunBoth runs the case on the small goldens of the repository and on the shared
+// ones, with the methods that fit their sizes.
+func (g Paper) RunBoth(t *testing.T, methods func(z Sizes) []peft.Method) {
+	t.Helper()
+	t.Run("small", func(t *testing.T) { g.run(t, smallDir(t), methods) })
+	t.Run("shared", func(t *testing.T) { g.run(t, paperDir(t), methods) })
+}
+
+// Run runs the case on the shared goldens: it edits the backbone with the
+// methods, sets all trained parameters to the golden's, and compares logits,
+// loss, all gradients and what greedy search gives.
 func (g Paper) Run(t *testing.T, methods ...peft.Method) {
 	t.Helper()
-	dir := shared.Dir(t, "goldens", "papers", "hyperpelt")
+	g.run(t, paperDir(t), func(Sizes) []peft.Method { return methods })
+}
+
+func (g Paper) run(t *testing.T, dir string, methods func(z Sizes) []peft.Method) {
+	t.Helper()
 	dev := cpu.New(2)
 	defer dev.Close()
-	b := PaperBackbone(t, dev)
+	b := backbone(t, dev, dir)
 	defer b.Close()
-	m, err := t5.New(b, t5.Options{Methods: methods, Given: g.Given(), Seed: 1})
+	z := readSizes(t, dir)
+	m, err := t5.New(b, t5.Options{Methods: methods(z), Given: g.given(z), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +205,7 @@ func (g Paper) Run(t *testing.T, methods ...peft.Method) {
 	src, labels := Rows(t, in, "inputs/source", "inputs/source_mask"), Rows(t, in, "inputs/labels", "")
 	var im t5.Images
 	if g.Images {
-		im = PaperImages(t)
+		im = images(t, dir)
 	}
 	tape := grad.New(dev)
 	tape.Begin(grad.Step{})
@@ -280,8 +342,13 @@ func (r row) of(p *nn.Param, x []float32) []float32 {
 // boxes' area.
 func PaperImages(t testing.TB) t5.Images {
 	t.Helper()
-	in := Weights(t, shared.Dir(t, "goldens", "papers", "hyperpelt"), "base.safetensors")
-	im := t5.Images{Cells: 9, Dim: 11, Features: Floats(t, in, "inputs/grid_features")}
+	return images(t, paperDir(t))
+}
+
+func images(t testing.TB, dir string) t5.Images {
+	t.Helper()
+	in, z := Weights(t, dir, "base.safetensors"), readSizes(t, dir)
+	im := t5.Images{Cells: z.Rows, Dim: z.Feature, Features: Floats(t, in, "inputs/grid_features")}
 	boxes := Floats(t, in, "inputs/boxes_x1x2y1y2")
 	for i := 0; i < len(boxes); i += 4 {
 		b := boxes[i:][:4]

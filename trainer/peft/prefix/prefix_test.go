@@ -10,7 +10,9 @@ import (
 )
 
 func TestPaper(t *testing.T) {
-	pefttest.Paper{File: "prefix_tuning", Rename: pefttest.PrefixPath}.Run(t, &Method{Rows: 9, Hidden: 5})
+	pefttest.Paper{File: "prefix_tuning", Rename: pefttest.PrefixPath}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{Rows: z.Rows, Hidden: z.PrefixMid}}
+	})
 }
 
 func TestReference(t *testing.T) {

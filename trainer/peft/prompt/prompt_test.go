@@ -11,7 +11,9 @@ import (
 )
 
 func TestPaper(t *testing.T) {
-	pefttest.Paper{File: "prompt", Rename: func(string) string { return "prompt.rows" }}.Run(t, &Method{Rows: 9})
+	pefttest.Paper{File: "prompt", Rename: func(string) string { return "prompt.rows" }}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&Method{Rows: z.Rows}}
+	})
 }
 
 func TestReference(t *testing.T) {
