@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"espalier/trainer/ckpt"
+	"espalier/trainer/decode"
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
 	"espalier/trainer/nn"
@@ -217,4 +218,47 @@ func TestRowOrder(t *testing.T) {
 	if got := plainLoss(t, model); math.Abs(got-want) > 1e-6 {
 		t.Errorf("loss %g with rows in another order, want %g", got, want)
 	}
+}
+
+// While tokens are generated, what the hypernetworks make is made once, and kept
+// to the bit.
+func TestKept(t *testing.T) {
+	m := &probe{s: Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, HeadStd: 0.5}, parts: WithAdapters}
+	var seen [][]float32
+	watch := watcher(func(p *peft.Pass) {
+		var all []float32
+		for _, v := range m.b.branches[0].groups[0].made(p) {
+			all = append(all, read(p.Tape, v)...)
+		}
+		seen = append(seen, all)
+	})
+	model := pefttest.Toy(t, given, m, watch)
+	g := decode.Generation{MaxNew: 3, EOS: -1}
+	if err := g.Check(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := model.Stepper(pefttest.ToyBatch(given).Source, 1, t5.Images{}, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if _, err := g.Run(t.Context(), st, make([]uint64, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) < 3 {
+		t.Fatalf("%d passes, want one for the source and one a token", len(seen))
+	}
+	for i, x := range seen {
+		if !slices.Equal(x, seen[0]) {
+			t.Errorf("pass %d has other weights than the first", i)
+		}
+	}
+}
+
+// A watcher sees each pass.
+type watcher func(p *peft.Pass)
+
+func (w watcher) Edit(e *peft.Editor) error {
+	e.Begin(w)
+	return nil
 }
