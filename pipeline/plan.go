@@ -27,7 +27,22 @@ type Planned struct {
 	Owner     string           `json:"owner,omitempty"` // who is making it, such as "host:1234"
 	Progress  string           `json:"progress,omitempty"`
 	Inputs    []store.InputRef `json:"inputs,omitempty"`
-	Err       error            `json:"-"` // why it is refused or rejected
+	Mixture   []Share          `json:"mixture,omitempty"` // of a Mixer whose inputs are there
+	Err       error            `json:"-"`                 // why it is refused or rejected
+}
+
+// A Mixer is a stage that draws from several inputs. Its mixture follows from its
+// parameters and the manifests of its inputs.
+type Mixer interface {
+	Mixture(inputs map[string]*store.Manifest) []Share
+}
+
+// A Share is what a Mixer takes of one input.
+type Share struct {
+	Input    string  `json:"input"`
+	Examples int64   `json:"examples"`
+	Share    float64 `json:"share"`  // of all draws
+	Epochs   float64 `json:"epochs"` // how often each example is met, on average
 }
 
 // Plan says what Run would do and why: for a pending node, which parameter or
@@ -84,6 +99,13 @@ func (e *engine) plan(ctx context.Context, n *node) (Planned, error) {
 	splitter, parted := n.Stage.(Splitter)
 	if parted {
 		p.Parts = -1
+	}
+	if mixer, ok := n.Stage.(Mixer); ok && n.ready() {
+		inputs := make(map[string]*store.Manifest, len(n.ins))
+		for _, in := range n.ins {
+			inputs[in.name] = in.from.manifest
+		}
+		p.Mixture = mixer.Mixture(inputs)
 	}
 	switch {
 	case errors.Is(n.err, errBlocked):

@@ -76,11 +76,12 @@ func (j *jobFlags) plan(ctx context.Context, c *console, args []string, stage st
 // A planRecord is one line of plan and status in JSON.
 type planRecord struct {
 	stageRecord
-	Why      []string `json:"why,omitempty"`
-	Parts    int      `json:"parts"` // -1 while not known, 0 for a stage without parts
-	Done     int      `json:"parts_done"`
-	Owner    string   `json:"owner,omitempty"`
-	Progress string   `json:"progress,omitempty"`
+	Why      []string         `json:"why,omitempty"`
+	Parts    int              `json:"parts"` // -1 while not known, 0 for a stage without parts
+	Done     int              `json:"parts_done"`
+	Owner    string           `json:"owner,omitempty"`
+	Progress string           `json:"progress,omitempty"`
+	Mixture  []pipeline.Share `json:"mixture,omitempty"`
 }
 
 func plannedRecord(p pipeline.Planned) stageRecord {
@@ -93,7 +94,7 @@ func plannedRecord(p pipeline.Planned) stageRecord {
 
 func planJSON(c *console, planned []pipeline.Planned) error {
 	for _, p := range planned {
-		if err := c.json(planRecord{plannedRecord(p), p.Why, p.Parts, p.PartsDone, p.Owner, p.Progress}); err != nil {
+		if err := c.json(planRecord{plannedRecord(p), p.Why, p.Parts, p.PartsDone, p.Owner, p.Progress, p.Mixture}); err != nil {
 			return err
 		}
 	}
@@ -122,8 +123,30 @@ func printPlan(c *console, planned []pipeline.Planned, parts, asJSON bool) error
 	if err := t.write(c.out); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "%d of %d stages to do\n", work, len(planned))
-	return err
+	if _, err := fmt.Fprintf(c.out, "%d of %d stages to do\n", work, len(planned)); err != nil {
+		return err
+	}
+	return printMixtures(c, planned)
+}
+
+// printMixtures says how often stages go through their inputs.
+func printMixtures(c *console, planned []pipeline.Planned) error {
+	for _, p := range planned {
+		if len(p.Mixture) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(c.out, "\nmixture of %s\n", p.Stage); err != nil {
+			return err
+		}
+		t := newTable("input", " examples", " share", " epochs")
+		for _, s := range p.Mixture {
+			t.add(s.Input, strconv.FormatInt(s.Examples, 10), fmt.Sprintf("%.2f%%", 100*s.Share), fmt.Sprintf("%.2f", s.Epochs))
+		}
+		if err := t.write(c.out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func short(key string) string {
