@@ -238,18 +238,43 @@ func (d *Device) Zero(t tensor.Tensor) {
 // Paste copies src into dst from index at of an axis on.
 func (d *Device) Paste(dst, src tensor.Tensor, axis, at int) {
 	outer, whole, part, off := region(dst.Shape, src.Shape, axis, at)
-	x, y := words4(src), words4(dst)
-	for i := range outer {
-		copy(y[i*whole+off:][:part], x[i*part:][:part])
-	}
+	d.copyRuns(&runsJob{y: words4(dst)[off:], x: words4(src), stepY: whole, stepX: part, runs: outer, part: part})
 }
 
 // Cut fills dst from index at of an axis of src on.
 func (d *Device) Cut(dst, src tensor.Tensor, axis, at int) {
 	outer, whole, part, off := region(src.Shape, dst.Shape, axis, at)
-	x, y := words4(src), words4(dst)
-	for i := range outer {
-		copy(y[i*part:][:part], x[i*whole+off:][:part])
+	d.copyRuns(&runsJob{y: words4(dst), x: words4(src)[off:], stepY: part, stepX: whole, runs: outer, part: part})
+}
+
+// A runsJob copies runs of elements from x to y.
+type runsJob struct {
+	y, x         []float32
+	stepY, stepX int // from one run to the next
+	runs, part   int
+	tile         int // runs of a tile of the pool
+}
+
+// copyWords is how many elements make a tile of copies.
+const copyWords = 1 << 15
+
+func (d *Device) copyRuns(j *runsJob) {
+	if j.part == 0 || j.runs == 0 {
+		return
+	}
+	j.tile = max(1, copyWords/j.part)
+	tiles := (j.runs + j.tile - 1) / j.tile
+	if tiles == 1 {
+		j.Tile(0, 0)
+		return
+	}
+	d.pool.Run(j, tiles)
+}
+
+// Tile does some runs.
+func (j *runsJob) Tile(_, t int) {
+	for i := t * j.tile; i < min((t+1)*j.tile, j.runs); i++ {
+		copy(j.y[i*j.stepY:][:j.part], j.x[i*j.stepX:][:j.part])
 	}
 }
 

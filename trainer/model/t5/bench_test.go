@@ -10,8 +10,17 @@ import (
 	"espalier/trainer/optim"
 	"espalier/trainer/peft"
 	"espalier/trainer/peft/full"
-	"espalier/trainer/peft/lora"
+	"espalier/trainer/peft/methods"
 )
+
+// of returns a method by its name.
+func of(name string) peft.Method {
+	c := methods.Config{Name: name}
+	if err := c.Check(); err != nil {
+		panic(err)
+	}
+	return c.Methods()[0]
+}
 
 // base is the size of T5-base.
 var base = t5.Config{Vocab: 32128, Width: 768, HeadWidth: 64, Hidden: 3072, Layers: 12, Heads: 12}
@@ -32,14 +41,14 @@ func benchBatch() *t5.Batch {
 	return b
 }
 
-func benchModel(b *testing.B, threads int, methods ...peft.Method) (*cpu.Device, *t5.Model) {
+func benchModel(b *testing.B, threads int, edits ...peft.Method) (*cpu.Device, *t5.Model) {
 	b.Helper()
 	dev := cpu.New(threads)
 	back, err := t5.Random(dev, base, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := t5.New(back, t5.Options{Methods: methods})
+	m, err := t5.New(back, t5.Options{Methods: edits, Given: peft.Given{Tasks: make([]string, 8)}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -60,7 +69,8 @@ func BenchmarkStep(b *testing.B) {
 		method peft.Method
 	}{
 		{"full", &full.Method{}},
-		{"lora", &lora.Method{Rank: 8}},
+		{"adapter", of("adapter")},
+		{"hyperpelt", of("hyperpelt")},
 	} {
 		for _, threads := range []int{1, 2} {
 			b.Run(c.name+" threads="+string(rune('0'+threads)), func(b *testing.B) {
