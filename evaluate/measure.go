@@ -32,7 +32,7 @@ const (
 // Measure is the stage that scores predictions against the references of
 // examples.
 //
-// Inputs: examples; predictions, unless the candidate is another; of several
+// Inputs: examples, as they are or rendered; predictions, unless the candidate is another; of several
 // tasks also under names such as examples-small; meteor, METEOR's folder of
 // tables (see meteor.Load); df, a file of document frequencies. Output:
 // scores.parquet, score rows of the whole split and of every example.
@@ -255,7 +255,7 @@ func (m *Measure) references(ctx context.Context, t *pipeline.Task, ins []*pipel
 }
 
 // readExamples reads the references of a split, in the order of its shards; of
-// an example without any, its label.
+// an example without any, its label, and of a rendered one its target.
 func readExamples(ctx context.Context, in *pipeline.Input, split, only string) (*input.Joined, score.Row, error) {
 	var head score.Row
 	out := &input.Joined{}
@@ -266,6 +266,22 @@ func readExamples(ctx context.Context, in *pipeline.Input, split, only string) (
 	marked, err := readMarks(ctx, in, entries, only)
 	if err != nil {
 		return nil, head, err
+	}
+	if entries[0].Schema == example.TextSchema {
+		err = readShards(ctx, in, entries, func(e *example.Text) error {
+			if len(e.References) == 0 {
+				e.References = []string{e.Target}
+			}
+			if n := len(out.IDs); n > 0 && out.IDs[n-1] == e.ID { // another text of the example
+				return nil
+			}
+			head.Corpus, head.Task = e.Corpus, e.Task
+			out.IDs = append(out.IDs, e.ID)
+			out.References = append(out.References, e.References)
+			out.Places = append(out.Places, input.Place{File: in.Node, Offset: -1})
+			return nil
+		})
+		return out, head, err
 	}
 	err = readShards(ctx, in, entries, func(e *example.Head) error {
 		if len(e.References) == 0 && e.Label != nil {

@@ -78,6 +78,7 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 			p.Main = s
 		}
 	}
+	tellApart(p.Sets)
 	if p.Main == nil {
 		return nil, fmt.Errorf("evaluate/report: main: no input named %s", r.Main)
 	}
@@ -154,6 +155,22 @@ func axesOf(name string) string {
 		parts[i] = strings.TrimPrefix(part, "method=")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// tellApart puts the inputs' own names before those of the sets if two of them
+// would be alike.
+func tellApart(sets []*set) {
+	seen := make(map[string]bool)
+	alike := false
+	for _, s := range sets {
+		alike = alike || seen[s.Name]
+		seen[s.Name] = true
+	}
+	for _, s := range sets {
+		if base, _, ok := strings.Cut(s.Input, "["); alike && ok {
+			s.Name = base + ": " + s.Name
+		}
+	}
 }
 
 // metricsOf lists the metrics of all sets, deviations left out.

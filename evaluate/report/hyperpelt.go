@@ -31,10 +31,15 @@ var hyperpeltGLUE = paper{
 var hyperpeltFewShot = paper{
 	Title:   "HyperPELT (Zhang et al. 2022), Table 2: few-shot transfer from GLUE",
 	Source:  "Only HyperPELT's best values are known, probably those of the most examples, and from a second source: none is confirmed.",
-	Metrics: []string{"imdb", "trec", "boolq", "cb", "paws"},
-	Labels:  []string{"IMDB", "TREC", "BoolQ", "CB", "PAWS"},
+	Metrics: []string{"accuracy"},
 	Each:    true,
-	Rows:    []paperRow{{"HyperPELT", "", []string{"90.5?", "97.2?", "75.7?", "91.43?", "91.79?"}}},
+	Rows: []paperRow{
+		{"HyperPELT on IMDB", "", []string{"90.5?"}},
+		{"HyperPELT on TREC", "", []string{"97.2?"}},
+		{"HyperPELT on BoolQ", "", []string{"75.7?"}},
+		{"HyperPELT on CB", "", []string{"91.43?"}},
+		{"HyperPELT on PAWS", "", []string{"91.79?"}},
+	},
 }
 
 var hyperpeltVL = paper{
