@@ -182,7 +182,7 @@ func (k *kernels) half(work string, m, n, inner int) error {
 	x, w, c := k.tensor(1, m, inner), k.tensor(2, inner, n), k.dev.Keep(tensor.Float32, m, n)
 	frozen := k.dev.Keep(tensor.BFloat16, inner, n)
 	k.dev.Copy(frozen, w)
-	frozen = k.dev.Pack(frozen, false)
+	frozen = k.dev.PackRounding(frozen, false)
 	f := func() { k.dev.Gemm(c, x, frozen, op.Gemm{}) }
 	f()
 	torch, err := k.peer(k.ctx, "PyTorch", "kernels_torch", "gemm_bf16", k.args("m", m, "n", n, "k", inner), map[string][]float64{"c": duel.Sample(cpu.Floats(c))}, closeHalf)

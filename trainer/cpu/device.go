@@ -31,12 +31,15 @@ type Device struct {
 
 	// What operations reuse from call to call.
 	panelScratch, scale, wide, parts, logits scratch
+	rounded                                  scratch
 	local                                    []scratch // of each thread
 	counting                                 []int32   // 0, 1, 2, ...
 	matmul                                   matmulJob
 	packJob                                  packJob
+	round                                    roundJob
 	conv                                     convJob
 	filters                                  filterJob
+	flat                                     flatJob
 	tiles                                    winogradJob
 	attend                                   attendJob
 	query                                    queryJob

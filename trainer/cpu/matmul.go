@@ -14,6 +14,7 @@ type packed struct {
 	slab
 	trans  bool
 	half   []uint16
+	pairs  bool      // half is in pairs, for products that round
 	places []float32 // of filters: transformed for winogradJob
 }
 
@@ -92,7 +93,9 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 		if pk.trans != g.TransB {
 			panic("cpu: matrix was packed for the other transposition")
 		}
-		j.panels, j.half = pk.words, pk.half
+		if j.panels, j.half = pk.words, pk.half; pk.pairs {
+			d.roundRows(j, &g)
+		}
 	} else {
 		j.plain, j.rowB, j.colB = d.widened(b), p.n, 1
 		if g.TransB {
@@ -156,6 +159,7 @@ type packJob struct {
 	dstHalf, srcHalf []uint16 // instead
 	k, n, row, col   int
 	panels, group    int // panels in all, and of a tile
+	pairs            bool
 }
 
 func (j *packJob) run(d *Device) {
@@ -164,7 +168,11 @@ func (j *packJob) run(d *Device) {
 
 func (j *packJob) Tile(_, i int) {
 	lo := i * j.group
-	if j.dstHalf != nil {
+	switch {
+	case j.pairs:
+		gemm.PackPairs(j.dstHalf, j.srcHalf, j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
+		return
+	case j.dstHalf != nil:
 		gemm.PackHalf(j.dstHalf, j.srcHalf, j.row, j.col, j.k, j.n, lo, min(lo+j.group, j.panels))
 		return
 	}
@@ -182,6 +190,8 @@ type matmulJob struct {
 	plain      []float32 // b where it lies, or
 	panels     []float32 // b packed, or
 	half       []uint16  // b packed in bfloat16
+	rounded    []uint16  // a in bfloat16, rows stride apart; nil if it is not rounded
+	stride     int
 	load       bool
 	e          epilogue
 	own        bool // blocks of c are computed apart, because the residual is c
@@ -250,6 +260,10 @@ func (j *matmulJob) Tile(thread, t int) {
 	}
 	if j.plain != nil {
 		p.B, p.Packed, p.StepB, p.ColB = j.plain[batch*j.stepB:], false, j.rowB, j.colB
+	}
+	if j.rounded != nil {
+		j.roundedTile(thread, i0, i1, n0, n1)
+		return
 	}
 	need := p.ScratchLen(i1-i0, n1-n0)
 	if j.own { // rows i0 to i1 of a c of their own

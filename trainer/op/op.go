@@ -116,6 +116,13 @@ type Matmul interface {
 	// matrix stays one: products with it, packed or not, are those with its
 	// numbers in float32, to the bit.
 	Pack(b tensor.Tensor, trans bool) tensor.Tensor
+	// PackRounding lays out a frozen bfloat16 matrix likewise, for products that
+	// round a to bfloat16 too, where a is not transposed. They are not those of
+	// float32: k is taken in pairs, the product of the odd one is added first,
+	// then that of the even one, each sum rounded to nearest even, denormals
+	// counting as zeros and becoming zeros, as the instruction VDPBF16PS does.
+	// Every device and processor of a numerics class gives the same bits.
+	PackRounding(b tensor.Tensor, trans bool) tensor.Tensor
 }
 
 // Dropout says which elements survive. Element i (row-major index in the

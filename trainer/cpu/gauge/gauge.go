@@ -129,7 +129,7 @@ func cases() []work {
 	for _, s := range [][3]int{{512, 512, 512}, {1024, 1024, 1024}, {4096, 768, 3072}, {1500, 512, 512}} {
 		all = append(all, product(s[0], s[1], s[2], false), product(s[0], s[1], s[2], true))
 	}
-	all = append(all, gradient(512, 2048, 1500))
+	all = append(all, rounding(1024, 1024, 1024), rounding(4096, 768, 3072), gradient(512, 2048, 1500))
 	for _, m := range []int{1, 5, 8} {
 		all = append(all, decode(m, 512, 2048), decode(m, 2048, 16384))
 	}
@@ -150,6 +150,16 @@ func product(m, n, k int, packed bool) work {
 		if packed {
 			w = b.d.Pack(w, false)
 		}
+		return func() { b.d.Gemm(c, x, w, op.Gemm{}) }
+	}}
+}
+
+// rounding is a product of bfloat16 matrices.
+func rounding(m, n, k int) work {
+	return work{"product, bfloat16", fmt.Sprintf("%dx%dx%d", m, n, k), 2 * float64(m) * float64(n) * float64(k), 0, func(b bench) func() {
+		x, w, half, c := b.tensor(m, k), b.tensor(k, n), b.d.Keep(tensor.BFloat16, k, n), b.tensor(m, n)
+		b.d.Copy(half, w)
+		w = b.d.PackRounding(half, false)
 		return func() { b.d.Gemm(c, x, w, op.Gemm{}) }
 	}}
 }

@@ -99,6 +99,16 @@ func (w *digester) products() {
 			w.d.Free(p)
 		}
 	}
+	for _, s := range [][3]int{{1, 700, 521}, {8, 65, 33}, {75, 512, 1100}, {700, 300, 77}} {
+		m, n, k := s[0], s[1], s[2]
+		a, b, c, half := w.in(m, k), w.in(k, n), w.out(m, n), w.d.Keep(tensor.BFloat16, k, n)
+		w.d.Copy(half, b)
+		p := w.d.PackRounding(half, false)
+		w.d.Gemm(c, a, p, op.Gemm{Alpha: 0.4, Epilogue: op.Epilogue{Act: op.GELUTanh, Residual: w.in(m, n)}})
+		w.done(named("rounding %v", s), c)
+		w.d.Free(p)
+		w.d.Free(half)
+	}
 	for _, a := range acts {
 		x, y, c, bias, pre := w.in(37, 45), w.in(45, 203), w.out(37, 203), w.in(203), w.out(37, 203)
 		w.d.Gemm(c, x, y, op.Gemm{Alpha: 0.4, Epilogue: op.Epilogue{Bias: bias, Act: a, Pre: pre, Residual: w.in(37, 203)}})

@@ -214,6 +214,42 @@ func testGemmPack(h *harness) {
 
 // testGemmHalf checks that a bfloat16 matrix gives the bits of the same numbers
 // in float32.
+// testGemmRounding holds products that round to the sum in float64 of rounded
+// numbers; their bits are a matter of the digests.
+func testGemmRounding(h *harness) {
+	for _, s := range [][3]int{{1, 70, 300}, {5, 33, 17}, {40, 200, 131}, {3, 4, 0}, {0, 3, 2}, {75, 300, 64}} {
+		m, n, k := s[0], s[1], s[2]
+		for _, tb := range []bool{false, true} {
+			a, b := h.in(m, k), h.in(dims(k, n, tb)...)
+			half, full := h.d.Keep(tensor.BFloat16, b.shape...), h.d.Keep(tensor.Float32, b.shape...)
+			h.d.Copy(half, b.t)
+			h.d.Copy(full, half)
+			rounded, wide := h.d.Keep(tensor.BFloat16, m, k), h.d.Keep(tensor.Float32, m, k)
+			h.d.Copy(rounded, a.t)
+			h.d.Copy(wide, rounded)
+			bias, rest, sum := h.in(n), h.in(m, n), h.in(m, n)
+			h.mutable()
+			want, got := h.out(m, n), h.out(m, n)
+			e := op.Epilogue{Bias: bias.t, Act: op.ReLU, Residual: rest.t}
+			h.d.Gemm(want, wide, full, op.Gemm{TransB: tb, Epilogue: e})
+			p := h.d.PackRounding(half, tb)
+			h.d.Gemm(got, a.t, p, op.Gemm{TransB: tb, Epilogue: e})
+			name := named("rounding %v transB=%v", s, tb)
+			h.near(name, got, widen(h.read(want)), 2e-5)
+			h.d.Gemm(sum.t, a.t, p, op.Gemm{TransB: tb, Alpha: 1, Accumulate: true})
+			h.d.Gemm(want, wide, full, op.Gemm{TransB: tb})
+			h.near(name+" added", sum.t, add(sum.x, widen(h.read(want))), 2e-5)
+			h.d.Gemm(rest.t, a.t, p, op.Gemm{TransB: tb, Epilogue: op.Epilogue{Bias: bias.t, Act: op.ReLU, Residual: rest.t}})
+			h.same(name+" in place", h.read(rest.t), h.read(got))
+			h.placed[3].input = nil
+			for _, t := range []tensor.Tensor{half, full, rounded, wide, p} {
+				h.d.Free(t)
+			}
+			h.done(name)
+		}
+	}
+}
+
 func testGemmHalf(h *harness) {
 	for _, s := range [][3]int{{1, 70, 300}, {5, 33, 17}, {40, 200, 130}, {3, 4, 0}} {
 		m, n, k := s[0], s[1], s[2]

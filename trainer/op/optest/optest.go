@@ -34,6 +34,7 @@ func Run(t *testing.T, open func() op.Device) {
 		{"GemmSpecials", testGemmSpecials},
 		{"GemmPack", testGemmPack},
 		{"GemmHalf", testGemmHalf},
+		{"GemmRounding", testGemmRounding},
 		{"Attend", testAttend},
 		{"AttendHidden", testAttendHidden},
 		{"Norm", testNorm},
