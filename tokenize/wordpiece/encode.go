@@ -20,6 +20,7 @@ type encoder struct {
 	m     *Model
 	norm  *chars.Normalizer
 	units []unit // between two blanks
+	one   [1]unit
 	more  []unit
 	buf   []byte
 	ends  []int32 // of a word's characters, in bytes
@@ -80,6 +81,12 @@ func (e *encoder) chunk(text string, i, j int) {
 		}
 		u := unit{r, int32(i), int32(i + size)}
 		i += size
+		if e.m.han != nil && firstHan <= r && r <= lastHan {
+			e.flush()
+			e.one[0] = u
+			e.put(e.m.han[r-firstHan], e.one[:])
+			continue
+		}
 		class := chars.Plain
 		if slow {
 			if lower {

@@ -49,6 +49,7 @@ type Model struct {
 	rest    *memo.Index // others, without ##
 	longest [2]int      // bytes of the longest piece of each
 	words   *memo.Table
+	han     []int32 // ids of ideographs from firstHan on; nil: they are no words
 }
 
 var _ model.Tokenizer = (*Model)(nil)
@@ -109,7 +110,29 @@ func New(vocab []string, o Options) (*Model, error) {
 	}
 	m.first = memo.NewIndex(vocab, func(i int) bool { return vocab[i] != "" })
 	m.rest = memo.NewIndex(rest, func(i int) bool { return rest[i] != "" })
+	if !o.NoIdeographs {
+		m.ideographs()
+	}
 	return m, nil
+}
+
+// The ideographs that stay what they are whatever the options, most of all.
+const (
+	firstHan = 0x4E00
+	lastHan  = 0x9FA5
+)
+
+// ideographs sets the ids of the ideographs, each of which is a word.
+func (m *Model) ideographs() {
+	m.han = make([]int32, lastHan-firstHan+1)
+	for i := range m.han {
+		m.han[i] = m.unknown
+	}
+	for id, p := range m.vocab {
+		if r, size := utf8.DecodeRuneInString(p); size == len(p) && firstHan <= r && r <= lastHan {
+			m.han[r-firstHan] = int32(id)
+		}
+	}
 }
 
 // Options returns the model's options.
