@@ -1,10 +1,16 @@
 package t5_test
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"espalier/internal/shared"
+	"espalier/trainer/ckpt"
 	"espalier/trainer/cpu"
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
@@ -276,4 +282,68 @@ type trainOne struct{}
 func (trainOne) Edit(e *peft.Editor) error {
 	e.Train("encoder.block.1.layer.0.SelfAttention.q.weight")
 	return nil
+}
+
+// Weights in shards are the same model, and a mapped backbone stays whole while
+// a model of it is left.
+func TestShards(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "models", "t5-v1_1")
+	w := pefttest.Weights(t, dir, "model.safetensors")
+	out := t.TempDir()
+	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := map[string]map[string]string{"weight_map": {}}
+	parts := map[string][]ckpt.Tensor{}
+	for i, name := range w.Names() {
+		file := fmt.Sprintf("model-%05d-of-00003.safetensors", i%3+1)
+		in, _ := w.Info(name)
+		parts[file] = append(parts[file], ckpt.Slice(name, pefttest.Floats(t, w, name), in.Shape...))
+		index["weight_map"][name] = file
+	}
+	text, err := json.Marshal(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"config.json": config, "model.safetensors.index.json": text} {
+		if err := os.WriteFile(filepath.Join(out, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tensors := range parts {
+		f, err := os.Create(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(ckpt.Write(f, tensors, nil), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dev := cpu.New(1)
+	defer dev.Close()
+	whole, err := t5.Open(dev, dir, t5.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	b, err := t5.Open(dev, out, t5.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Digest != whole.Digest || b.Mapped() == 0 {
+		t.Errorf("digest %.12s of %d mapped tensors, want %.12s", b.Digest, b.Mapped(), whole.Digest)
+	}
+	m, err := t5.New(b, t5.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := m.Params().Get("decoder.block.1.layer.2.DenseReluDense.wo.weight")
+	if got := pefttest.Value(dev, p); !p.Bound() || !slices.Equal(got, pefttest.Floats(t, w, p.Path)) {
+		t.Error("a shared tensor has other values once its backbone is closed")
+	}
+	m.Free()
 }
