@@ -201,3 +201,39 @@ func TestRefusesOtherSize(t *testing.T) {
 		t.Errorf("another kind of model: %v", err)
 	}
 }
+
+// What is in the repository is enough to see that the model is right.
+func TestStoredOutputs(t *testing.T) {
+	dir := filepath.Join("testdata", "t5-v1_0")
+	dev := cpu.New(2)
+	defer dev.Close()
+	b, err := t5.Open(dev, dir, t5.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	none := 0.0
+	m, err := t5.New(b, t5.Options{Drop: &none})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	in, out := pefttest.Weights(t, dir, "inputs.safetensors"), pefttest.Weights(t, dir, "outputs64.safetensors")
+	src, labels := pefttest.Rows(t, in, "main/input_ids", "main/attention_mask"), pefttest.Rows(t, in, "main/labels", "")
+	tape := grad.New(dev)
+	tape.Begin(grad.Step{})
+	logits, err := m.Logits(tape, src, pefttest.Shifted(m, labels), 0, t5.Images{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, tape.Value(logits).Len())
+	tape.Read(got, logits)
+	pefttest.Near(t, "logits", got, pefttest.Floats(t, out, "main/logits"), 4.4e-4)
+	tape.Begin(grad.Step{})
+	loss, _, err := m.Loss(tape, &t5.Batch{Source: pefttest.Texts(src), Target: pefttest.Texts(labels)}, t5.LossOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tape.Read(got[:1], loss)
+	pefttest.Near(t, "loss", got[:1], pefttest.Floats(t, out, "main/loss"), 1e-5)
+}
