@@ -262,6 +262,9 @@ func takeWeights(m *t5.Model, w *weightsFile, had, tasks []string, donors map[st
 	return taken, nil
 }
 
+// anyTask is the name of a donor for all tasks that the checkpoint lacks.
+const anyTask = "*"
+
 // takeRows takes the rows of a parameter per task.
 func takeRows(m *t5.Model, w *weightsFile, p *nn.Param, had, tasks []string, donors map[string]string) error {
 	in, _ := w.Info(p.Path)
@@ -277,10 +280,14 @@ func takeRows(m *t5.Model, w *weightsFile, p *nn.Param, had, tasks []string, don
 	dev.Read(values, p.Value)
 	n := p.Len() / p.Shape[0]
 	for i, task := range tasks {
-		from := cmp.Or(donors[task], task)
+		donor := donors[task]
+		if !slices.Contains(had, task) {
+			donor = cmp.Or(donor, donors[anyTask])
+		}
+		from := cmp.Or(donor, task)
 		at := slices.Index(had, from)
 		if at < 0 {
-			if donors[task] != "" {
+			if donor != "" {
 				return fmt.Errorf("donors.%s: the checkpoint has no task %s; it has %s", task, from, strings.Join(had, ", "))
 			}
 			continue

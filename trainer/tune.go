@@ -37,7 +37,7 @@ type Tune struct {
 	Smoothing float64           `yaml:"smoothing" json:"smoothing" doc:"label smoothing, 0 to 1; by default none"`
 	Seed      *uint64           `yaml:"seed" json:"seed" doc:"of initial values, order and dropout; by default 42"`
 	Validate  TextValidate      `yaml:"validate" json:"validate" doc:"how the best weights are chosen"`
-	Donors    map[string]string `yaml:"donors" json:"donors,omitempty" doc:"for a task that init does not have: the task whose embedding it starts with"`
+	Donors    map[string]string `yaml:"donors" json:"donors,omitempty" doc:"for a task that init does not have: the task whose embedding it starts with; under * for all such tasks"`
 	CurveStep int64             `yaml:"curve_step" json:"curve_step" doc:"updates between two points of the loss curve; by default 50"`
 	Tags      map[string]string `yaml:"tags" json:"tags,omitempty" doc:"tags of all scores"`
 

@@ -273,7 +273,7 @@ func (r *tuning) openModel(ctx context.Context, vocab tokens.Vocab) error {
 		return err
 	}
 	for task := range s.Donors {
-		if !slices.Contains(r.info.Tasks, task) {
+		if task != anyTask && !slices.Contains(r.info.Tasks, task) {
 			return fmt.Errorf("donors: no task %s among %s", task, strings.Join(r.info.Tasks, ", "))
 		}
 	}

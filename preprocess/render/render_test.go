@@ -362,3 +362,25 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// The three tasks of HyperPELT's few-shot transfer that T5 has no form for.
+func TestFewShotTasks(t *testing.T) {
+	for _, c := range []struct {
+		corpus string
+		x      Example
+		want   Text
+	}{
+		{"imdb", Example{Label: "positive", LabelID: 1, Fields: map[string]any{"text": "Good.<br /><br />Yes."}}, Text{Source: "imdb sentence: Good.  Yes.", Target: "positive"}},
+		{"paws", Example{Label: "0", LabelID: 0, Fields: map[string]any{"sentence1": "a b", "sentence2": "b a"}}, Text{Source: "paws sentence1: a b sentence2: b a", Target: "not_duplicate"}},
+		{"trec", Example{Label: "human", LabelID: 3, Fields: map[string]any{"text": "Who ?"}}, Text{Source: "trec sentence: Who ?", Target: "human"}},
+	} {
+		tm, ok := ForTask("t5", c.corpus, c.corpus)
+		if !ok {
+			t.Fatalf("no template for %s", c.corpus)
+		}
+		got, err := tm.Render(&c.x)
+		if err != nil || len(got) != 1 || got[0].Source != c.want.Source || got[0].Target != c.want.Target {
+			t.Errorf("%s: %+v, %v, want %+v", c.corpus, got, err, c.want)
+		}
+	}
+}

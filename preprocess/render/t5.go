@@ -23,6 +23,10 @@ var t5Templates = []*Template{
 	t5Glue("glue_rte", "rte", []string{"glue/rte"}, []string{"entailment", "not_entailment"}, "sentence1", "sentence2"),
 	t5Glue("glue_wnli", "wnli", []string{"glue/wnli"}, []string{"not_entailment", "entailment"}, "sentence1", "sentence2"),
 	t5Glue("glue_ax", "mnli", []string{"glue/ax"}, []string{"entailment", "neutral", "contradiction"}, "hypothesis", "premise"),
+	// T5 was not trained on these three: its form, with words of its other tasks; PAWS has those of QQP, from which it starts.
+	t5Sentence("imdb", []string{"imdb/imdb"}, []string{"negative", "positive"}),
+	t5Glue("paws", "paws", []string{"paws/paws"}, []string{"not_duplicate", "duplicate"}, "sentence1", "sentence2"),
+	t5Sentence("trec", []string{"trec/trec"}, []string{"description", "entity", "abbreviation", "human", "numeric", "location"}),
 	{Name: "t5/glue_stsb", Version: 1, For: []string{"glue/stsb"}, render: t5STSB, parse: number},
 	{Name: "t5/glue_wnli_simple", Version: 1, render: wnliSimple},
 	t5Glue("super_glue_boolq", "boolq", []string{"superglue/boolq", "boolq/boolq"}, []string{"False", "True"}, "passage", "question"),
@@ -54,6 +58,21 @@ func t5Glue(name, benchmark string, made, labels []string, fields ...string) *Te
 		}
 		target, err := t.target(x)
 		return one(source, target), err
+	}
+	return t
+}
+
+// t5Sentence is "name sentence: text" of the field text, in which line breaks of
+// HTML become blanks.
+func t5Sentence(name string, made, labels []string) *Template {
+	t := &Template{Name: "t5/" + name, Version: 1, For: made, Labels: labels}
+	t.render = func(x *Example) ([]Text, error) {
+		text, err := x.text("text")
+		if err != nil {
+			return nil, err
+		}
+		target, err := t.target(x)
+		return one(name+" sentence: "+strings.ReplaceAll(text, "<br />", " "), target), err
 	}
 	return t
 }
