@@ -57,18 +57,18 @@ func repeat(ids []int32, n int) []int32 {
 	return out
 }
 
-// cut returns site i of x, which begins with an axis of sites and examples,
-// as a tensor of a shape, or one for each example.
-func (e *embedding) cut(t *grad.Tape, x grad.Var, i int, shape ...int) grad.Var {
-	size := e.n
+// cut returns site i of x, which begins with an axis of sites and examples, as
+// a tensor of a shape, or one for each example. The gradient of a row of a table
+// is added where it belongs, that of a cut would pass over all of x.
+func (e *embedding) cut(p *peft.Pass, x grad.Var, i int, shape ...int) grad.Var {
+	t, size := p.Tape, e.n
 	for _, n := range shape {
 		size *= n
 	}
-	x = t.Cut(t.View(x, t.Value(x).Len()/size, size), 0, i, i+1)
 	if e.each {
 		shape = append([]int{e.n}, shape...)
 	}
-	return t.View(x, shape...)
+	return t.View(p.Row(t.View(x, t.Value(x).Len()/size, size), i), shape...)
 }
 
 func (g *group) generate(p *peft.Pass) []grad.Var {
@@ -84,7 +84,7 @@ func (g *group) generate(p *peft.Pass) []grad.Var {
 		}
 		for i := range g.attentions {
 			inner := t.Dim(k, -1)
-			out = append(out, e.cut(t, k, i, s.Rows, inner), e.cut(t, v, i, s.Rows, inner))
+			out = append(out, e.cut(p, k, i, s.Rows, inner), e.cut(p, v, i, s.Rows, inner))
 		}
 	}
 	if g.b.adapters {
@@ -93,7 +93,7 @@ func (g *group) generate(p *peft.Pass) []grad.Var {
 	if g.norms {
 		y := g.net.norm.apply(t, g.pool(p, e.value))
 		for i := range g.subs {
-			out = append(out, e.cut(t, y, i, g.b.width))
+			out = append(out, e.cut(p, y, i, g.b.width))
 		}
 	}
 	return out
@@ -128,9 +128,9 @@ func (g *group) adapters(p *peft.Pass, e *embedding) []grad.Var {
 	}
 	var out []grad.Var
 	for i := range len(g.subs) - g.attentions {
-		out = append(out, e.cut(t, down, i, r, d), e.cut(t, up, i, d, r))
+		out = append(out, e.cut(p, down, i, r, d), e.cut(p, up, i, d, r))
 		if *s.AdapterBias {
-			out = append(out, e.cut(t, downBias, i, r), e.cut(t, upBias, i, d))
+			out = append(out, e.cut(p, downBias, i, r), e.cut(p, upBias, i, d))
 		}
 		switch s.AdapterNorm {
 		case "trained":
@@ -143,7 +143,7 @@ func (g *group) adapters(p *peft.Pass, e *embedding) []grad.Var {
 				out = append(out, t.View(x, d))
 			}
 		case "generated":
-			out = append(out, e.cut(t, gain, i, d), e.cut(t, shift, i, d))
+			out = append(out, e.cut(p, gain, i, d), e.cut(p, shift, i, d))
 		}
 	}
 	return out

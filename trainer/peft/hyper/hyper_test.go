@@ -63,12 +63,12 @@ func TestGenerated(t *testing.T) {
 					pefttest.Near(t, name+what, read(tape, v), want, 2e-6*(1+pefttest.Largest(want)))
 				}
 				if sub.Kind != peft.FeedForward {
-					near("embedding", e.cut(tape, e.value, i, g.b.s.Rows, g.b.s.Width), 1)
+					near("embedding", e.cut(m.pass, e.value, i, g.b.s.Rows, g.b.s.Width), 1)
 					near("prefix_k", made[2*i], 1)
 					near("prefix_v", made[2*i+1], 1)
 				} else if m.parts == WithAdapters {
 					a := g.adapter(made, i-g.attentions)
-					near("pooled", e.cut(tape, g.pool(m.pass, e.value), i, g.b.s.Width), 1)
+					near("pooled", e.cut(m.pass, g.pool(m.pass, e.value), i, g.b.s.Width), 1)
 					near("down", a.Down, 1)
 					near("up", a.Up, lambda[i-g.attentions])
 				}

@@ -233,7 +233,7 @@ func (g *group) weights(p *peft.Pass, i int) adapter.Weights {
 		var out []grad.Var
 		for i := range g.subs {
 			for k, shape := range [6][]int{{r, d}, {r}, {d, r}, {d}, {d}, {d}} {
-				out = append(out, t.View(t.Cut(all[k], 0, i, i+1), shape...))
+				out = append(out, t.View(p.Row(all[k], i), shape...))
 			}
 		}
 		return out

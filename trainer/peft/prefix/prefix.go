@@ -112,9 +112,10 @@ func (m *Method) attach(e *peft.Editor, name string, subs []*peft.Sub) {
 				x = t.Linear(x, out.Var(t), outBias.Var(t), grad.Out{})
 			}
 			x = t.Dropout(x, t.Drop(float32(m.Drop), place))
+			x = t.Permute(t.View(x, m.Rows, count, inner), 1, 0, 2)
 			all := make([]grad.Var, count)
 			for i := range all {
-				all[i] = t.Cut(x, 1, i*inner, (i+1)*inner)
+				all[i] = p.Row(x, i)
 			}
 			return all
 		})
