@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"espalier/data/card"
 	"espalier/data/sample"
 	"espalier/pipeline"
 )
@@ -34,6 +35,7 @@ func (*Sample) Version() int { return 1 }
 // Check fills in defaults.
 func (s *Sample) Check() error {
 	s.Corpus = cmp.Or(s.Corpus, "coco")
+	s.Corpus = cmp.Or(SampleOf(s.Corpus), s.Corpus)
 	s.Images = cmp.Or(s.Images, sample.Size(s.Corpus))
 	s.Seed = cmp.Or(s.Seed, 1)
 	if sample.Size(s.Corpus) == 0 {
@@ -41,6 +43,16 @@ func (s *Sample) Check() error {
 	}
 	_, err := sample.Of(s.Corpus, s.Images, s.Seed)
 	return err
+}
+
+// SampleOf returns the miniature that has the files of a corpus: its own, or that
+// of its card; "" if there is none.
+func SampleOf(corpus string) string {
+	if sample.Size(corpus) > 0 {
+		return corpus
+	}
+	c, _ := card.Find(corpus)
+	return c.Sample
 }
 
 // Samples returns the corpora that have a miniature.

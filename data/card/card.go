@@ -94,7 +94,7 @@ var captionCards = []Card{
 			{Pattern: "Flickr_8k.testImages.txt", What: "images of test", Optional: true},
 			{Pattern: "Flicker8k_Dataset/", What: "images", Optional: true},
 		},
-		Counts: []Count{{Split: "all", Rows: 8092, Source: "the paper's number of images"}},
+		Counts: []Count{{Split: "all", Rows: 8092, Source: "the paper's number of images"}}, Sample: "flickr8k",
 	},
 	{
 		Name: "flickr30k", Title: "Flickr30k captions", Home: "https://shannon.cs.illinois.edu/DenotationGraph/",
@@ -104,7 +104,7 @@ var captionCards = []Card{
 			{Pattern: "results_20130124.token", What: "captions"},
 			{Pattern: "flickr30k-images/", What: "images", Optional: true},
 		},
-		Counts: []Count{{Split: "all", Rows: 31783, Source: "the paper's number of images"}},
+		Counts: []Count{{Split: "all", Rows: 31783, Source: "the paper's number of images"}}, Sample: "flickr30k",
 	},
 }
 

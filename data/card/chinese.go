@@ -187,6 +187,7 @@ var chineseCards = []Card{
 		Citation: "Y. Zhang, Z. Li, Z. Bao, J. Li, B. Zhang, C. Li, F. Huang, M. Zhang: MuCGEC: a Multi-Reference Multi-Source Evaluation Dataset for Chinese Grammatical Error Correction. NAACL 2022, arXiv 2204.10994",
 		Files:    []File{{Pattern: "MuCGEC_dev.txt", What: "sentences with their corrections"}},
 		Traps:    "any number of corrections, none included; ids twice",
+		Sample:   "mucgec",
 	},
 	{
 		Name: "gec", Also: []string{"gec/jfleg"}, Title: "sentences with corrected sentences in files beside them", Home: "https://github.com/keisks/jfleg",

@@ -139,6 +139,6 @@ var visionCards = []Card{
 		Name: "coco/results", Also: []string{"pascal50s/results", "spice"}, Title: "captions that systems hand in", Home: cocoHome,
 		Licence: "that of the system", Citation: cocoCitation,
 		Files: []File{{Pattern: "captions_*_results.json", What: "captions by image id"}},
-		Traps: "image ids more than once are kept; ids may be numbers or names",
+		Traps: "image ids more than once are kept; ids may be numbers or names", Sample: "coco/results",
 	},
 }

@@ -28,7 +28,7 @@ type maker struct {
 }
 
 // makers has all miniatures.
-var makers = slices.Concat([]maker{{"coco", 2400, func(n int, seed uint64) (Miniature, error) { return New(n, seed) }}}, visionMakers, textMakers, englishMakers)
+var makers = slices.Concat([]maker{{"coco", 2400, func(n int, seed uint64) (Miniature, error) { return New(n, seed) }}}, visionMakers, textMakers, englishMakers, otherMakers)
 
 // Names returns the names of all miniatures.
 func Names() []string {

@@ -103,7 +103,7 @@ func checkCorpus(ctx context.Context, c *console, corpus, raw string, asJSON boo
 func listCorpora(c *console, asJSON bool) error {
 	t := newTable("corpus", "miniature")
 	for _, name := range preprocess.Corpora() {
-		family := sampleOf(name)
+		family := data.SampleOf(name)
 		if asJSON {
 			if err := c.json(map[string]any{"corpus": name, "sample": family}); err != nil {
 				return err
@@ -116,11 +116,4 @@ func listCorpora(c *console, asJSON bool) error {
 		return nil
 	}
 	return t.write(c.out)
-}
-
-// sampleOf is the miniature that holds the files of a corpus, "" if there is
-// none: that of coco has those of coco/karpathy and coco/captions.
-func sampleOf(name string) string {
-	c, _ := card.Find(name)
-	return c.Sample
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,7 +95,7 @@ func plannedRecord(p pipeline.Planned) stageRecord {
 
 func planJSON(c *console, planned []pipeline.Planned) error {
 	for _, p := range planned {
-		if err := c.json(planRecord{plannedRecord(p), p.Why, p.Parts, p.PartsDone, p.Owner, p.Progress, p.Mixture}); err != nil {
+		if err := c.json(planRecord{plannedRecord(p), p.Why, p.Parts, p.PartsDone, p.Owner, p.Progress, p.Mixture, p.Memory}); err != nil {
 			return err
 		}
 	}
@@ -126,16 +127,29 @@ func printPlan(c *console, planned []pipeline.Planned, parts, asJSON bool) error
 	if _, err := fmt.Fprintf(c.out, "%d of %d stages to do\n", work, len(planned)); err != nil {
 		return err
 	}
+	for _, p := range planned {
+		if p.Memory > 0 {
+			if _, err := fmt.Fprintf(c.out, "a step of %s takes up to %.1f MB\n", p.Stage, float64(p.Memory)/1e6); err != nil {
+				return err
+			}
+		}
+	}
 	return printMixtures(c, planned)
 }
 
-// printMixtures says how often stages go through their inputs.
+// printMixtures says how often stages go through their inputs. Of stages with one
+// mixture it is printed once.
 func printMixtures(c *console, planned []pipeline.Planned) error {
-	for _, p := range planned {
-		if len(p.Mixture) == 0 {
+	for i, p := range planned {
+		same := func(q pipeline.Planned) bool { return slices.Equal(p.Mixture, q.Mixture) }
+		if len(p.Mixture) == 0 || slices.ContainsFunc(planned[:i], same) {
 			continue
 		}
-		if _, err := fmt.Fprintf(c.out, "\nmixture of %s\n", p.Stage); err != nil {
+		others := ""
+		if n := len(slices.DeleteFunc(slices.Clone(planned[i+1:]), func(q pipeline.Planned) bool { return !same(q) })); n > 0 {
+			others = fmt.Sprintf(" and %d more", n)
+		}
+		if _, err := fmt.Fprintf(c.out, "\nmixture of %s%s\n", p.Stage, others); err != nil {
 			return err
 		}
 		t := newTable("input", " examples", " share", " epochs")
