@@ -17,6 +17,7 @@ func BenchmarkAppend(b *testing.B) {
 		open func() (*Class, error)
 	}{
 		{"t5", func() (*Class, error) { return t5Class(b, Options{}), nil }},
+		{"t5-converted", func() (*Class, error) { return t5Class(b, Options{Kind: V5}), nil }},
 		{"llama", func() (*Class, error) { return llamaClass(b, Options{}), nil }},
 		{"bert", func() (*Class, error) {
 			return bertClass(b, bertFiles["bert_uncased"], wordpiece.Options{Lower: true}), nil

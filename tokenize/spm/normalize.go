@@ -197,6 +197,17 @@ func (n *Normalizer) normalize(dst []byte, from []int32, text string, mapped boo
 	return dst, from
 }
 
+// Plain reports whether a text is of blanks and visible ASCII characters that
+// stay what they are.
+func (n *Normalizer) Plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7F || n.chars != nil && !n.chars.ascii[c] {
+			return false
+		}
+	}
+	return true
+}
+
 // AppendByCluster appends the text as the converted (fast) Hugging Face classes
 // map its characters: grapheme clusters of less than six bytes become what their
 // shortest key stands for, all others are mapped a character at a time. Blanks

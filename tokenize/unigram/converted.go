@@ -120,10 +120,34 @@ func (e *ConvertedEncoder) mark(text string, first bool) {
 	e.places = append(e.places, e.from[len(e.buf)])[:end+1]
 }
 
+// markPlain is mark of a plain text, without places.
+func (e *ConvertedEncoder) markPlain(text string, first bool) {
+	e.marked = e.marked[:0]
+	for i := 0; i < len(text); {
+		blank := i
+		for i < len(text) && text[i] == ' ' {
+			i++
+		}
+		if i == len(text) { // blanks at the end go
+			return
+		}
+		if e.c.SplitWhite || i > blank || i == 0 && (first || !e.c.First) {
+			e.marked = append(e.marked, spm.Mark...)
+		}
+		j := memo.End(text, i, ' ')
+		e.marked = append(e.marked, text[i:j]...)
+		i = j
+	}
+}
+
 // AppendPart appends the ids of a part of a text; first says that nothing is
 // before it.
 func (e *ConvertedEncoder) AppendPart(ids []int32, text string, first bool) []int32 {
-	e.mark(text, first)
+	if e.c.m.Norm.Plain(text) {
+		e.markPlain(text, first)
+	} else {
+		e.mark(text, first)
+	}
 	words, marked := e.c.words, str(e.marked)
 	for i := 0; i < len(marked); {
 		j := nextMark(marked, i)

@@ -217,3 +217,26 @@ func TestGoldenBest(t *testing.T) {
 		}
 	})
 }
+
+// The marks of plain text are those that mark puts.
+func TestMarkPlain(t *testing.T) {
+	m := load(t, "t5")
+	c, err := m.Convert(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := c.NewEncoder()
+	for _, text := range []string{"", " ", "  ", "a", " a", "a ", "a b", "a  b", "  a   b  ", "a, b.", "&a<b>"} {
+		for k := range 8 {
+			c.SplitWhite, c.First = k&1 != 0, k&2 != 0
+			e.mark(text, k&4 != 0)
+			want := string(e.marked)
+			if e.markPlain(text, k&4 != 0); string(e.marked) != want {
+				t.Errorf("%q, %d: %q, want %q", text, k, e.marked, want)
+			}
+		}
+	}
+	if !m.Norm.Plain("a b~!") || m.Norm.Plain("a\tb") || m.Norm.Plain("é") || m.Norm.Plain("\x7f") {
+		t.Error("what is plain")
+	}
+}
