@@ -51,6 +51,7 @@ func featuresGroup(ctx context.Context, b *bench) error {
 		work := "RN101 trunk, batch 8, bf16, " + threadText(threads)
 		errs = append(errs, b.do(ctx, work, func() error { return f.resNet(work, threads, true) }))
 	}
+	errs = append(errs, b.do(ctx, "RN101 of 64 photos, whole process, peak memory", func() error { return f.memory("RN101 of 64 photos, whole process, peak memory") }))
 	most := slices.Max(b.threads)
 	work := "ViT-L/14, batch 8, f32, " + threadText(most)
 	return errors.Join(append(errs, b.do(ctx, work, func() error { return f.vit(work, most) }))...)
@@ -61,17 +62,24 @@ type features struct {
 	ctx context.Context
 }
 
-func (f *features) pixels(work string, size int, target float64) error {
+// photos has Pillow write the photos and returns their folder.
+func (f *features) photos() (string, error) {
 	dir := filepath.Join(f.work, "photos")
 	w, err := f.worker(f.ctx, "images")
 	if err != nil {
-		return err
+		return "", err
 	}
 	data, err := filepath.Abs(f.data)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if _, err := w.Prepare("photos", map[string]any{"data": data, "out": dir, "n": photoCount}); err != nil {
+	_, err = w.Prepare("photos", map[string]any{"data": data, "out": dir, "n": photoCount})
+	return dir, err
+}
+
+func (f *features) pixels(work string, size int, target float64) error {
+	dir, err := f.photos()
+	if err != nil {
 		return err
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*.jpg"))
@@ -216,6 +224,39 @@ func (f *features) resNet(work string, threads int, half bool) error {
 		Note:    func(float64) string { return note },
 	})
 	return errors.Join(err, f.retire()) // libraries keep much memory
+}
+
+// memory measures the binary with weights of RN101's size.
+func (f *features) memory(work string) error {
+	dir, err := f.photos()
+	if err != nil {
+		return err
+	}
+	binary, err := f.espalier(f.ctx)
+	if err != nil {
+		return err
+	}
+	weights, out := filepath.Join(f.work, "rn101.safetensors"), filepath.Join(f.work, "grids")
+	shapes := resNetShapes([4]int{3, 4, 23, 3}, 64)
+	var all []ckpt.Tensor
+	for _, name := range shapes.Names() {
+		all = append(all, ckpt.Tensor{Name: name, Shape: shapes[name], Floats: func(dst []float32) error {
+			x, err := shapes.Floats(name)
+			copy(dst, x)
+			return err
+		}})
+	}
+	if err := writeTensors(weights, all); err != nil {
+		return err
+	}
+	p := &duel.Program{Argv: []string{binary, "features", "--weights", weights, "--images", dir, "--out", out, "--progress", "none"}, Watch: true}
+	times, err := p.Time(f.ctx, 1)
+	if err != nil {
+		return err
+	}
+	const limit = 1500 // MB
+	f.emit(duel.Limit("features", work, "MB", p.PeakMB, limit, fmt.Sprintf("%.1f images/s from start to end", photoCount/times[0])))
+	return errors.Join(os.Remove(weights), os.RemoveAll(out))
 }
 
 func (f *features) vit(work string, threads int) error {

@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -44,6 +45,7 @@ var groups = []group{
 	{"tokenizers", tokenizersGroup},
 	{"ingest", ingestGroup},
 	{"features", featuresGroup},
+	{"t5", t5Group},
 }
 
 const usage = `usage: benchpeers [-only LIST] [-json] [-seconds N] [-threads LIST] [-data DIR] ...
@@ -67,6 +69,13 @@ example: PEERS_PYTHON=~/peers/bin/python make bench-peers ONLY=gemm,acort
 `
 
 func main() {
+	if folder := os.Getenv(memoryEnv); folder != "" {
+		if err := stepsOf(folder, runtime.GOMAXPROCS(0)); err != nil {
+			fmt.Fprintln(os.Stderr, "benchpeers:", err)
+			os.Exit(exitFailed)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Verdicts on a line.
@@ -108,19 +107,4 @@ func number(x float64) string {
 		return fmt.Sprintf("%.3f", x)
 	}
 	return fmt.Sprintf("%.4f", x)
-}
-
-// Markdown writes lines as a table of a document.
-func Markdown(w io.Writer, lines []Line) error {
-	var b strings.Builder
-	b.WriteString("| work | ours | theirs | unit | against | ratio | target | |\n|---|---:|---:|---|---|---:|---:|---|\n")
-	for _, l := range lines {
-		if l.Verdict == Skipped || l.Verdict == Failed {
-			fmt.Fprintf(&b, "| %s | - | - | | | - | - | %s: %s |\n", l.Work, l.Verdict, l.Note)
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %.2f | %.2f | %s |\n", l.Work, number(l.Ours), number(l.Theirs), l.Unit, l.Against, l.Ratio, l.Target, l.Verdict)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
 )
 
 // watch samples the resident memory of a process and its descendants until the
-// returned function is called, which gives the most it saw, in 1e6 bytes.
+// returned function is called, which gives the most it saw, in 1e6 bytes: at one
+// time of all, or ever of the process alone. (What wait reports begins with the
+// memory of the parent.)
 func watch(pid int) func() float64 {
 	done, peak := make(chan struct{}), make(chan float64)
 	go func() {
 		most := 0.0
-		tick := time.NewTicker(20 * time.Millisecond)
+		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
@@ -23,7 +24,7 @@ func watch(pid int) func() float64 {
 				peak <- most
 				return
 			case <-tick.C:
-				most = max(most, treeRSS(pid))
+				most = max(most, treeRSS(pid), highWater(pid))
 			}
 		}
 	}()
@@ -56,10 +57,13 @@ func treeRSS(pid int) float64 {
 	return float64(pages) * float64(os.Getpagesize()) / 1e6
 }
 
-// maxRSS is the most memory of the process alone, as the system counts it.
-func maxRSS(s *os.ProcessState) float64 {
-	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
-		return float64(u.Maxrss) * 1024 / 1e6
+// highWater is the most memory that a process has had.
+func highWater(pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, ok := bytes.Cut(text, []byte("VmHWM:"))
+	if f := bytes.Fields(rest); err == nil && ok && len(f) > 0 {
+		kib, _ := strconv.Atoi(string(f[0]))
+		return float64(kib) * 1024 / 1e6
 	}
 	return 0
 }

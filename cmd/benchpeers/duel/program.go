@@ -75,7 +75,7 @@ func (p *Program) run(ctx context.Context) ([]byte, float64, error) {
 	err = cmd.Wait()
 	seconds := time.Since(begin).Seconds()
 	if peak := stop(); p.Watch {
-		p.PeakMB = max(p.PeakMB, peak, maxRSS(cmd.ProcessState))
+		p.PeakMB = max(p.PeakMB, peak)
 	}
 	if err == nil {
 		err = readErr
