@@ -123,10 +123,7 @@ func (s *Train) open(t *pipeline.Task) (_ *run, err error) {
 			return nil, err
 		}
 	}
-	r.adam = optim.NewAdam(r.model.Params(), optim.AdamConfig{
-		Beta1: s.Optimizer.Beta1, Beta2: s.Optimizer.Beta2, Eps: s.Optimizer.Eps,
-		WeightDecay: s.Optimizer.WeightDecay, ClipNorm: s.Optimizer.ClipNorm, ClipValue: *s.Optimizer.ClipValue,
-	})
+	r.adam = s.Optimizer.adam(r.model)
 	r.tape = grad.New(r.dev)
 	return r, r.resume()
 }

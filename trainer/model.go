@@ -209,6 +209,22 @@ func (d Folder) Open(name string) (*store.File, error) {
 	return &store.File{ReaderAt: f, Closer: f, Entry: store.FileEntry{Name: name, Bytes: st.Size()}, Path: path}, nil
 }
 
+// Names returns the names of the folder's files, sorted; not those of folders
+// within.
+func (d Folder) Names() []string {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
 // VocabOf returns the vocabulary's files of a checkpoint.
 func VocabOf(checkpoint Files) Files { return within{checkpoint, vocabFolder + "/"} }
 

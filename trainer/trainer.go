@@ -8,6 +8,11 @@
 // goes on from its last saved state with the same bits. [Predict] decodes a
 // split with a checkpoint, in parts.
 //
+// [Tune] and [Generate] do likewise for text-to-text models that a method of
+// package peft edits: a published backbone is opened once for all stages of a
+// run, a checkpoint holds what was trained and the backbone's digest, and an
+// update is of one task of a mixture.
+//
 // The package knows no tokenizer and no metric: [Tools] brings them, chosen by
 // named, versioned fields of the stages. A [Captioner] is used from one
 // goroutine.

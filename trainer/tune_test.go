@@ -1,10 +1,13 @@
 package trainer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,8 @@ import (
 	"espalier/pipeline/store"
 	"espalier/preprocess/split"
 	"espalier/tokenize/tokens"
+	"espalier/trainer/cpu"
+	"espalier/trainer/decode"
 	"espalier/trainer/optim"
 	"espalier/trainer/peft/full"
 	"espalier/trainer/peft/lora"
@@ -401,5 +406,50 @@ func TestTuneErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("faults %v, want one of %s", err, want)
 		}
+	}
+}
+
+// A checkpoint and its backbone are enough to answer a text; another backbone is
+// refused.
+func TestLoadText(t *testing.T) {
+	ts := newToyStore(t)
+	dir := ts.export(ts.mustRun(textGraph(textData{N: 40}, toyTune(120)), 1, "tune").Node("tune").Manifest)
+	dev := cpu.New(1)
+	defer dev.Close()
+	l, err := LoadText(dev, dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.Info.Trained != l.Model.Params().Count() || l.Info.Vocab.Size != words || l.Result.Validation == nil || len(l.Info.Inputs) != 2 {
+		t.Errorf("info %+v, result %+v", l.Info, l.Result)
+	}
+	g, err := NewGenerator(l.Model, decode.Generation{MaxNew: 2, Beams: 2, Return: 2}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := g.Answer(t.Context(), 0, []int32{wordFirst + 2*things, wordFirst + 3, wordEOS}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answers) != 2 || answers[0].Tokens[0] != wordFirst+things+4 || answers[0].LogProb < answers[1].LogProb {
+		t.Errorf("answers %+v, want %d first", answers, wordFirst+things+4)
+	}
+	name := filepath.Join(string(dir), "model.json")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), t.TempDir()) {
+		t.Error("model.json holds a path")
+	}
+	if err := os.Chmod(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, bytes.Replace(text, []byte(`"seed": 3`), []byte(`"seed": 4`), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadText(dev, dir, ""); err == nil || !strings.Contains(err.Error(), "the backbone's weights are") {
+		t.Errorf("another backbone: %v", err)
 	}
 }
