@@ -28,7 +28,14 @@ type Planned struct {
 	Progress  string           `json:"progress,omitempty"`
 	Inputs    []store.InputRef `json:"inputs,omitempty"`
 	Mixture   []Share          `json:"mixture,omitempty"` // of a Mixer whose inputs are there
+	Memory    int64            `json:"memory,omitempty"`  // bytes, of a Sizer that is to run and whose inputs are there
 	Err       error            `json:"-"`                 // why it is refused or rejected
+}
+
+// A Sizer is a stage that knows from its inputs how much memory the tensors of
+// its work take at most.
+type Sizer interface {
+	Memory(ctx context.Context, inputs map[string]*Input) (bytes int64, err error)
 }
 
 // A Mixer is a stage that draws from several inputs. Its mixture follows from its
@@ -80,10 +87,32 @@ func inspect(ctx context.Context, g Graph, o Options, why bool) ([]Planned, erro
 		}
 		if why {
 			p.Why = append(p.Why, e.why(n, &p, root)...)
+			p.Memory = e.memory(ctx, n, &p)
 		}
 		planned = append(planned, p)
 	}
 	return planned, ctx.Err()
+}
+
+// memory asks a Sizer that is to run; 0 is not known.
+func (e *engine) memory(ctx context.Context, n *node, p *Planned) int64 {
+	sizer, ok := n.Stage.(Sizer)
+	if !ok || p.State == Cached || p.State == Blocked || p.State == Refused || !n.ready() {
+		return 0
+	}
+	inputs := make(map[string]*Input, len(n.ins))
+	for _, in := range n.ins {
+		from := in.from
+		inputs[in.name] = &Input{
+			Name: in.name, Node: from.Name, Key: from.key, Manifest: from.manifest,
+			open: func(name string) (*store.File, error) { return e.s.OpenFile(ctx, from.manifest, name) },
+		}
+	}
+	bytes, err := sizer.Memory(ctx, inputs)
+	if err != nil {
+		e.log.Warn("memory is not known", "stage", n.Name, "error", err)
+	}
+	return bytes
 }
 
 // plan looks at one node whose inputs were looked at.

@@ -83,6 +83,7 @@ type planRecord struct {
 	Owner    string           `json:"owner,omitempty"`
 	Progress string           `json:"progress,omitempty"`
 	Mixture  []pipeline.Share `json:"mixture,omitempty"`
+	Memory   int64            `json:"memory,omitempty"` // bytes that a step's tensors take at most
 }
 
 func plannedRecord(p pipeline.Planned) stageRecord {
