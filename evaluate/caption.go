@@ -112,7 +112,7 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 			if err != nil {
 				return nil, err
 			}
-			table, err := frequencies(ctx, &t.words, t.fields.refs, r.DF)
+			table, err := frequencies(ctx, &t.words, t.fields.refs, r)
 			if err != nil {
 				return nil, err
 			}
@@ -124,27 +124,26 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 	}, nil
 }
 
+// tableLimit is how many bytes a table of all n-grams of a corpus may take.
+const tableLimit = 256 << 20
+
 // frequencies counts document frequencies over the references, or reads them.
-func frequencies(ctx context.Context, words *ngram.Words, refs [][][]uint32, path string) (*cider.DF, error) {
-	if path != "" {
-		f, size, closeFile, err := input.Expand(path)
-		if err != nil {
-			return nil, err
+func frequencies(ctx context.Context, words *ngram.Words, refs [][][]uint32, r *Request) (*cider.DF, error) {
+	if r.DF == "" {
+		if need := cider.Need(refs); need > tableLimit && r.Notice != nil {
+			r.Notice(fmt.Sprintf("cider: a table of all n-grams can take %d MB; it is made in two passes, without those that one image alone has", need>>20))
 		}
-		defer closeFile()
-		df, err := cider.OpenDF(words, f, size)
-		if err != nil {
-			return nil, &pipeline.RefusedError{File: path, Offset: -1, Reason: err.Error()}
-		}
-		return df, nil
+		df := cider.Corpus(words, refs, tableLimit, func() bool { return ctx.Err() != nil })
+		return df, ctx.Err()
 	}
-	df := cider.NewDF(words)
-	for i, r := range refs {
-		if i%4096 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		df.AddImage(r)
+	f, size, closeFile, err := input.Expand(r.DF)
+	if err != nil {
+		return nil, err
 	}
-	df.Finish()
+	defer closeFile()
+	df, err := cider.OpenDF(words, f, size)
+	if err != nil {
+		return nil, &pipeline.RefusedError{File: r.DF, Offset: -1, Reason: err.Error()}
+	}
 	return df, nil
 }

@@ -34,6 +34,7 @@ type Request struct {
 	Seed       uint64           // of the resamples; 0 is 12345
 	Workers    int              // at least 1
 	Keep       bool             // the state, for Result.WriteState
+	Notice     func(string)     // is told what will take much memory; may be nil
 	Totals     bool             // only the scores of the set: Result.Each stays empty
 }
 

@@ -143,19 +143,27 @@ func newF1(s *spec, _ *Request) (family, error) {
 // newCorrelation is Pearson's or Spearman's.
 func newCorrelation(name string) func(*spec, *Request) (family, error) {
 	return func(s *spec, _ *Request) (family, error) {
+		single := s.choice("float", "64", "32") == "32"
+		parse := func(text string) (float64, error) {
+			x, err := strconv.ParseFloat(pytext.Strip(text), 64)
+			if single {
+				x = float64(float32(x)) // as trainers hold outputs
+			}
+			return x, err
+		}
 		return &setFamily{
-			values: []string{name}, what: "scipy-1.17.1|float64",
+			values: []string{name}, what: map[bool]string{false: "scipy-1.17.1|float64", true: "scipy-1.17.1|of float32"}[single],
 			open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 				x, y := make([]float64, c.n()), make([]float64, c.n())
 				for i, p := range c.Predictions {
 					var err error
-					if x[i], err = strconv.ParseFloat(pytext.Strip(p), 64); err != nil {
+					if x[i], err = parse(p); err != nil {
 						return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: prediction %q is no number", c.IDs[i], p)}
 					}
 					if len(c.References[i]) != 1 {
 						return nil, fmt.Errorf("metric %s: example %s has %d references, want one number", name, c.IDs[i], len(c.References[i]))
 					}
-					if y[i], err = strconv.ParseFloat(pytext.Strip(c.References[i][0]), 64); err != nil {
+					if y[i], err = parse(c.References[i][0]); err != nil {
 						return nil, &pipeline.RefusedError{File: c.Places[i].File, Offset: -1, Reason: fmt.Sprintf("id %s: reference %q is no number", c.IDs[i], c.References[i][0])}
 					}
 				}
@@ -169,10 +177,13 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 						for _, i := range places {
 							a, b = append(a, x[i]), append(b, y[i])
 						}
-						if name == "pearson" {
-							values[0], _ = classify.Pearson(a, b)
-						} else {
+						switch {
+						case name == "spearman":
 							values[0] = classify.Spearman(a, b)
+						case single:
+							values[0], _ = classify.Pearson32(a, b)
+						default:
+							values[0], _ = classify.Pearson(a, b)
 						}
 					}
 				}, nil

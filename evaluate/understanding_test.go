@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestGLUE(t *testing.T) {
 		r := Request{Pred: input.Source{Path: write(t, "p.jsonl", pred.String())}, Refs: []input.Source{{Path: write(t, "r.jsonl", refs.String())}}, Bootstrap: 10}
 		keys := map[string]string{"accuracy": "accuracy", "f1": "f1_binary", "f1:average=macro": "f1_macro", "f1:average=weighted": "f1_weighted", "f1:average=micro": "f1_micro", "matthews": "matthews"}
 		if c.Kind == "regression" {
-			keys = map[string]string{"pearson": "pearson", "spearman": "spearman"}
+			keys = map[string]string{"pearson": "pearson", "spearman": "spearman", "pearson:float=32": "pearson_float32", "spearman:float=32": "spearman_float32"}
 		}
 		for metric, key := range keys {
 			want := scores[name][key]
@@ -46,7 +47,11 @@ func TestGLUE(t *testing.T) {
 			res, err := Run(t.Context(), r)
 			switch w := want.(type) {
 			case float64:
-				if err != nil || !near(res.Values[0].Value, w, 1e-12) {
+				bound := 1e-12
+				if strings.Contains(key, "float32") {
+					bound = 1e-6
+				}
+				if err != nil || !near(res.Values[0].Value, w, bound) {
 					t.Errorf("%s %s: %v (%v), want %v", name, metric, res, err, w)
 				}
 			case string:
@@ -219,11 +224,42 @@ func TestScienceQA(t *testing.T) {
 	if checked != len(golden.Accuracy) {
 		t.Errorf("%d of %d scores compared", checked, len(golden.Accuracy))
 	}
+	choices := res
 	res = scored(outputs, "scienceqa-rationale")
 	for name, want := range map[string]float64{"rationale-bleu-1": golden.Rationale.BLEU1, "rationale-bleu-4": golden.Rationale.BLEU4, "rationale-rouge-l": golden.Rationale.Rouge} {
 		if got := value(t, res, name).Value; !near(got, want, 1e-13) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
+	}
+	f, err := os.Open(shared.Dir(t, "goldens", "metrics", "scienceqa", "per_question.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	for d := json.NewDecoder(f); d.More(); n++ {
+		var q struct {
+			ID           string
+			Pred, Answer int
+			BLEU1, BLEU4 float64
+			Rouge        float64 `json:"rouge_l"`
+		}
+		if err := d.Decode(&q); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.Index(res.IDs, q.ID)
+		for k, want := range []float64{q.BLEU1, q.BLEU4, q.Rouge} {
+			if got := res.Each[i][k]; !near(got, want, 1e-13) {
+				t.Errorf("question %s: %s %v, want %v", q.ID, res.Values[k].Metric, got, want)
+			}
+		}
+		right := map[bool]float64{true: 100, false: 0}[q.Pred == q.Answer]
+		if i := slices.Index(choices.IDs, q.ID); choices.Each[i][0] != right {
+			t.Errorf("question %s: %v, want %v", q.ID, choices.Each[i][0], right)
+		}
+	}
+	if n != len(golden.Question_IDs) {
+		t.Errorf("%d questions, want %d", n, len(golden.Question_IDs))
 	}
 }
 

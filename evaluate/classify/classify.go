@@ -121,7 +121,13 @@ var ErrFew = errors.New("a correlation needs at least two pairs")
 
 // Pearson returns the correlation of x and y, which must be of one length; NaN
 // if either is constant.
-func Pearson(x, y []float64) (float64, error) {
+func Pearson(x, y []float64) (float64, error) { return pearson(x, y, false) }
+
+// Pearson32 is Pearson of numbers in single precision, whose means and
+// distances from them SciPy rounds to it.
+func Pearson32(x, y []float64) (float64, error) { return pearson(x, y, true) }
+
+func pearson(x, y []float64, single bool) (float64, error) {
 	if len(x) < 2 {
 		return math.NaN(), ErrFew
 	}
@@ -134,8 +140,8 @@ func Pearson(x, y []float64) (float64, error) {
 		}
 		return -1, nil
 	}
-	xm, xn := centred(x)
-	ym, yn := centred(y)
+	xm, xn := centred(x, single)
+	ym, yn := centred(y, single)
 	r := 0.0
 	for i := range xm {
 		r += float64((xm[i] / xn) * (ym[i] / yn))
@@ -154,12 +160,25 @@ func constant(x []float64) bool {
 
 // centred returns x less its mean, and the norm of that, scaled against
 // overflow.
-func centred(x []float64) (out []float64, norm float64) {
-	m := numeric.Mean(x)
+func centred(x []float64, single bool) (out []float64, norm float64) {
 	out = make([]float64, len(x))
+	if single {
+		short := make([]float32, len(x))
+		for i, v := range x {
+			short[i] = float32(v)
+		}
+		m := numeric.Mean(short)
+		for i, v := range short {
+			out[i] = float64(v - m)
+		}
+	} else {
+		m := numeric.Mean(x)
+		for i, v := range x {
+			out[i] = v - m
+		}
+	}
 	largest := 0.0
-	for i, v := range x {
-		out[i] = v - m
+	for i := range out {
 		largest = max(largest, math.Abs(out[i]))
 	}
 	if largest == 0 {
@@ -184,8 +203,8 @@ func Spearman(x, y []float64) float64 {
 		return math.NaN()
 	}
 	// The covariance matrix, divided by deviations one after the other.
-	xm, _ := centred(rx)
-	ym, _ := centred(ry)
+	xm, _ := centred(rx, false)
+	ym, _ := centred(ry, false)
 	var xx, yy, xy float64
 	for i := range xm {
 		xx += float64(xm[i] * xm[i])

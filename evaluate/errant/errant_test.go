@@ -147,3 +147,17 @@ func TestEqualToCherrantCompare(t *testing.T) {
 		}
 	}
 }
+
+// Every file that ChERRANT's extraction made reads, and equals itself.
+func TestCherrantFilesRead(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "metrics", "cherrant")
+	for name, want := range map[string]int{"hand.char.m2": 36, "hand.char_bpe.m2": 36, "multi.char.m2": 6, "nlpcc_a_hyp.char.m2": -1, "nlpcc_a_ref.char.m2": -1} {
+		c := Chooser{Options: Options{Beta: 0.5}}
+		for _, b := range blocks(t, filepath.Join(dir, name)) {
+			c.Add(b, b)
+		}
+		if c.Total.FP != 0 || c.Total.FN != 0 || c.Total.TP == 0 || want >= 0 && c.Total.TP != want {
+			t.Errorf("%s against itself: %d, %d, %d, want %d", name, c.Total.TP, c.Total.FP, c.Total.FN, want)
+		}
+	}
+}

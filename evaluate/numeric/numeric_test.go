@@ -186,7 +186,7 @@ func TestMeanAddsAsNumPy(t *testing.T) {
 			t.Errorf("Mean of %d = %v, want %v", c.n, got, c.want)
 		}
 	}
-	if !math.IsNaN(Mean(nil)) {
+	if !math.IsNaN(Mean[float64](nil)) {
 		t.Error("Mean of nothing is a number")
 	}
 }

@@ -64,21 +64,21 @@ func (s *Sum) Value() float64 {
 }
 
 // Mean returns the mean of x in the order of operations of NumPy's mean of a
-// contiguous float64 array (pairwise summation). It is NaN for no numbers.
-func Mean(x []float64) float64 { return pairwise(x) / float64(len(x)) }
+// contiguous array (pairwise summation). It is NaN for no numbers.
+func Mean[T float32 | float64](x []T) T { return pairwise(x) / T(len(x)) }
 
-func pairwise(x []float64) float64 {
+func pairwise[T float32 | float64](x []T) T {
 	n := len(x)
 	switch {
 	case n < 8:
 		// NumPy starts at -0, which only matters for the sign of an empty sum.
-		s := 0.0
+		s := T(0)
 		for _, v := range x {
 			s += v
 		}
 		return s
 	case n <= 128:
-		var r [8]float64
+		var r [8]T
 		copy(r[:], x)
 		i := 8
 		for ; i < n-n%8; i += 8 {

@@ -132,6 +132,7 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 	r := evaluate.Request{
 		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df, MeteorData: e.meteorData,
 		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0), Keep: strings.HasSuffix(e.out, stateEnding), Totals: e.perExample == "",
+		Notice: func(text string) { c.warn("%s", text) },
 	}
 	for _, path := range e.refs {
 		r.Refs = append(r.Refs, input.Source{Path: path, Reader: c.in, ID: e.pred.ID, Text: e.refField, Split: e.pred.Split})

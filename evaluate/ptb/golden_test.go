@@ -1,0 +1,106 @@
+package ptb
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"espalier/internal/shared"
+)
+
+// Characters that begin a line shift all later captions, as in the original.
+func TestShiftedLines(t *testing.T) {
+	f, err := os.Open(shared.Dir(t, "goldens", "metrics", "ptb", "line_shift.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d := json.NewDecoder(f)
+	n := 0
+	for ; d.More(); n++ {
+		var r struct {
+			Note                      string
+			Captions, Lines, Attached []string
+			Tokens                    int
+		}
+		if err := d.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		lines := all(r.Captions...)
+		if !slices.Equal(lines, r.Lines) {
+			t.Errorf("%s: %q, want %q", r.Note, lines, r.Lines)
+		}
+		tokens := len(lines) - 1 // the original counts line ends
+		for _, l := range lines {
+			tokens += words(l)
+		}
+		if tokens != r.Tokens {
+			t.Errorf("%s: %d tokens, want %d", r.Note, tokens, r.Tokens)
+		}
+		for i, want := range r.Attached {
+			if got := filtered(lines[i]); got != want {
+				t.Errorf("%s, caption %d: %q, want %q", r.Note, i, got, want)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no rows")
+	}
+}
+
+// words counts what stands between single blanks.
+func words(line string) int {
+	if line == "" {
+		return 0
+	}
+	return strings.Count(line, " ") + 1
+}
+
+// The totals that the original logs, and the list that the caption tools drop.
+func TestTotalsAndFilter(t *testing.T) {
+	var meta struct {
+		Totals  map[string]int `json:"token_totals_before_filter"`
+		Removed []string       `json:"removed_after_tokenisation"`
+	}
+	var patterns []string
+	for name, v := range map[string]any{"meta.json": &meta, "chars_patterns.json": &patterns} {
+		b, err := os.ReadFile(shared.Dir(t, "goldens", "metrics", "ptb", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(b, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range meta.Totals {
+		var in []string
+		for _, r := range golden(t, name) {
+			in = append(in, r.Text)
+		}
+		got := len(in) - 1
+		for _, l := range all(in...) {
+			got += words(l)
+		}
+		if got != want {
+			t.Errorf("%s: %d tokens, want %d", name, got, want)
+		}
+	}
+	for _, w := range meta.Removed {
+		if got := filtered("a " + w + " b"); got != "a b" {
+			t.Errorf("%q stays: %q", w, got)
+		}
+	}
+	b, err := os.ReadFile(shared.Dir(t, "goldens", "metrics", "ptb", "chars.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chars struct{ Patterns []string }
+	if err := json.Unmarshal(b, &chars); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(chars.Patterns, patterns) {
+		t.Errorf("patterns %q and %q", chars.Patterns, patterns)
+	}
+}
