@@ -71,6 +71,7 @@ type textData struct {
 	NoVal bool   `yaml:"no_val" json:"no_val"`
 	EOS   int32  `yaml:"eos" json:"eos"` // that vocab.json says
 	Mixed bool   `yaml:"mixed" json:"mixed"`
+	Image bool   `yaml:"image" json:"image"` // examples have images
 }
 
 func (*textData) Kind() string { return "test/texts" }
@@ -98,6 +99,9 @@ func (d *textData) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) e
 				ID: fmt.Sprintf("toy/%s/%s/%d", d.Task, name, i), Task: d.Task, Split: name,
 				Input:  []int32{wordFirst + 2*things, int32(wordFirst + thing), wordEOS},
 				Target: []int32{int32(wordFirst + things + (thing+d.By)%things), wordEOS},
+			}
+			if d.Image {
+				row.Image = fmt.Sprintf("%d.jpg", i)
 			}
 			if i%3 == 0 { // another length
 				row.Input = append([]int32{wordFirst + 2*things}, row.Input...)
@@ -325,6 +329,44 @@ func TestTuneInit(t *testing.T) {
 	}
 	if rows[prediction.Row](ts, res.Node("again").Manifest, "test-00000-of-00001.parquet")[3].Text == "[]" {
 		t.Error("no text")
+	}
+}
+
+// Tasks may have images: examples without features are left out of training and
+// validation, and are dead letters where they are to be answered.
+func TestTuneWithImages(t *testing.T) {
+	var want string
+	for range 2 {
+		ts := newToyStore(t)
+		s := toyTune(20)
+		s.Batch.Micro = 3
+		g := textGraph(textData{N: 30, Image: true}, s)
+		g.Nodes = append(g.Nodes, pipeline.Node{Name: "features", Stage: &toyData{What: "features", N: 30, From: 5, Gone: 2}})
+		tune, generate := &g.Nodes[3], &g.Nodes[5]
+		tune.Inputs["features"], generate.Inputs["features"] = "features", "features"
+		generate.MaxDead = &pipeline.NoLimit
+		res := ts.mustRun(g, 2, "generate")
+		m, answers := res.Node("tune").Manifest, res.Node("generate").Manifest
+		if m.Notes["missing_features"] != "2" {
+			t.Errorf("notes %v, want 2 examples without features", m.Notes)
+		}
+		for _, r := range rows[score.Row](ts, m, "curve.parquet") {
+			if r.Metric == "accuracy" && r.N != 28 {
+				t.Errorf("validated on %d examples, want 28", r.N)
+			}
+		}
+		if answers.Dead != 2 || answers.Rows != 28 {
+			t.Errorf("%d dead letters and %d answers, want 2 and 28", answers.Dead, answers.Rows)
+		}
+		if d := m.Digest + answers.Digest; want == "" {
+			want = d
+		} else if d != want {
+			t.Error("another run gives another digest")
+		}
+		delete(generate.Inputs, "features")
+		if _, err := ts.run(t.Context(), g, 1, "generate"); err == nil || !strings.Contains(err.Error(), "features is missing") {
+			t.Errorf("without features: %v", err)
+		}
 	}
 }
 
