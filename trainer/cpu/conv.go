@@ -8,14 +8,17 @@ import (
 )
 
 // A convJob is a convolution as a product: a row for each output pixel, k over
-// the filter's rows, columns and channels. Rows are gathered tile by tile; a
-// 1x1 filter of stride 1 is a product as it is, and a winogradJob takes most of
-// those of 3 by 3.
+// the filter's rows, columns and channels. Rows are gathered tile by tile; those
+// of a 1x1 filter of stride 1 are used where they lie, and a winogradJob takes
+// most of those of 3 by 3. Tiles have all channels, so that the epilogue finds
+// them near.
 type convJob struct {
 	d                    *Device
 	x, y                 []float32
 	panels               []float32
 	half                 []uint16 // instead
+	round                bool     // x is rounded to bfloat16
+	rounded              []uint16 // x rounded, if rows of it are gathered
 	ih, iw, in           int
 	kh, kw, stride, pad  int
 	oh, ow, outs, pixels int
@@ -56,6 +59,11 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 		d.winograd(j, x.Shape[0], places)
 		return
 	}
+	if frozen && pk.pairs {
+		j.half, j.round = pk.half, true
+		d.roundedConv(j)
+		return
+	}
 	if frozen {
 		j.panels, j.half = pk.words, pk.half
 	} else {
@@ -63,39 +71,57 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 		d.packJob = packJob{dst: j.panels, src: d.widened(w), k: k, n: j.outs, row: j.outs, col: 1, panels: panels(j.outs), group: 4}
 		d.packJob.run(d)
 	}
-	if j.kh == 1 && j.kw == 1 && j.stride == 1 && j.pad == 0 {
-		m := &d.matmul
-		*m = matmulJob{d: d, product: product{batch: 1, m: j.pixels, n: j.outs, k: k}, a: j.x, c: j.y, rowA: k, colA: 1, ldc: j.outs, panels: j.panels, half: j.half, e: j.e}
-		m.run()
-		return
-	}
-	most := gemm.MaxRows()
+	j.cut(gemm.MaxRows())
+	d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
+}
+
+// cut chooses the number of pixels of a tile; the inner loops take most at once.
+func (j *convJob) cut(most int) {
 	j.rows = 8 * most
-	if threads := d.pool.Threads(); threads > 1 {
+	if threads := j.d.pool.Threads(); threads > 1 {
 		for j.rows > 2*most && (j.pixels+j.rows-1)/j.rows < 4*threads {
 			j.rows /= 2
 		}
 	}
-	d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
 }
 
 // Tile computes some pixels, all channels.
 func (j *convJob) Tile(thread, t int) {
 	lo, hi := t*j.rows, min((t+1)*j.rows, j.pixels)
+	if j.round {
+		j.roundedTile(thread, lo, hi)
+		return
+	}
 	k := j.kh * j.kw * j.in
 	m := hi - lo
 	p := gemm.Product{M: m, N: j.outs, K: k, RowA: k, StepA: 1, B: j.panels, Packed: true, Half: j.half, LDC: j.outs}
 	need := p.ScratchLen(m, j.outs)
-	buf := j.d.local[thread].take(need + m*(k+j.outs))
-	a, c := buf[need:][:m*k], j.y[lo*j.outs:hi*j.outs]
-	if j.own {
-		c = buf[need+m*k:]
+	gathered := m * k
+	if j.pointwise() {
+		gathered = 0
 	}
-	for r := range m {
-		j.gather(a[r*k:][:k], lo+r)
+	buf := j.d.local[thread].take(need + gathered + m*j.outs)
+	a, c := buf[need:][:gathered], j.y[lo*j.outs:hi*j.outs]
+	if j.own {
+		c = buf[need+gathered:]
+	}
+	if j.pointwise() {
+		a = j.x[lo*k : hi*k]
+	} else {
+		for r := range m {
+			gather(j, a[r*k:][:k], j.x, lo+r)
+		}
 	}
 	p.A, p.C = a, c
 	p.Block(0, m, 0, j.outs, buf[:need])
+	j.finish(c, lo, m)
+}
+
+// pointwise reports whether the rows of the product are those of the image.
+func (j *convJob) pointwise() bool { return j.kh == 1 && j.kw == 1 && j.stride == 1 && j.pad == 0 }
+
+// finish applies the epilogue to m pixels in c, which are those from lo on.
+func (j *convJob) finish(c []float32, lo, m int) {
 	for r := range m {
 		row, at := c[r*j.outs:][:j.outs], (lo+r)*j.outs
 		j.e.apply(row, at, 0)
@@ -105,8 +131,8 @@ func (j *convJob) Tile(thread, t int) {
 	}
 }
 
-// gather fills row with what output pixel t sees, zeros outside the image.
-func (j *convJob) gather(row []float32, t int) {
+// gather fills row with what output pixel t sees of image x, zeros outside it.
+func gather[T float32 | uint16](j *convJob, row, x []T, t int) {
 	b, i, l := t/(j.oh*j.ow), t/j.ow%j.oh, t%j.ow
 	left := l*j.stride - j.pad
 	lo, hi := max(0, -left), min(j.kw, j.iw-left) // columns of the filter inside the image
@@ -118,7 +144,7 @@ func (j *convJob) gather(row []float32, t int) {
 			continue
 		}
 		clear(part[:lo*j.in])
-		copy(part[lo*j.in:hi*j.in], j.x[((b*j.ih+y)*j.iw+left+lo)*j.in:])
+		copy(part[lo*j.in:hi*j.in], x[((b*j.ih+y)*j.iw+left+lo)*j.in:])
 		clear(part[hi*j.in:])
 	}
 }

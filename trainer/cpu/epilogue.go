@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"espalier/trainer/kernel/elem"
+	"espalier/trainer/kernel/finish"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -40,6 +41,9 @@ func (e *epilogue) nothing() bool { return e.alpha == 1 && e.empty() }
 // apply finishes part of a row of the output: elements from at on, which are
 // columns from j on.
 func (e *epilogue) apply(c []float32, at, j int) {
+	if e.short(c, at, j) {
+		return
+	}
 	if e.alpha != 1 {
 		scaleRow(c, e.alpha)
 	}
@@ -61,6 +65,22 @@ func (e *epilogue) apply(c []float32, at, j int) {
 	if !e.actLast && e.residual != nil {
 		elem.Add(c, c, e.residual[at:])
 	}
+}
+
+// short is apply for what residual networks do, in one pass; it reports whether
+// the epilogue is such a one.
+func (e *epilogue) short(c []float32, at, j int) bool {
+	switch {
+	case e.alpha != 1 || e.bias == nil || e.act != op.ReLU || e.pre != nil || e.drop.Below != 0:
+		return false
+	case e.residual == nil:
+		finish.ReLU(c, e.bias[j:])
+	case e.actLast:
+		finish.AddReLU(c, e.bias[j:], e.residual[at:])
+	default:
+		return false
+	}
+	return true
 }
 
 func scaleRow(x []float32, alpha float32) { elem.Scale(x, x, alpha) }

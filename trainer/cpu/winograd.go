@@ -95,7 +95,7 @@ func (j *winogradJob) Tile(thread, t int) {
 	}
 	for r := lo; r < hi; r++ {
 		for c := range j.across {
-			j.finish(m[((r-lo)*j.across+c)*j.outs:], stepOut, edge, r, c)
+			j.merge(m[((r-lo)*j.across+c)*j.outs:], stepOut, edge, r, c)
 		}
 	}
 }
@@ -121,8 +121,8 @@ func (j *winogradJob) transform(out []float32, step int, edge []float32, r, c in
 	winograd.Input(out, step, edge, 4*j.in, j.in, j.in)
 }
 
-// finish writes the pixels of a tile.
-func (j *winogradJob) finish(in []float32, step int, edge []float32, r, c int) {
+// merge writes the pixels of a tile.
+func (j *winogradJob) merge(in []float32, step int, edge []float32, r, c int) {
 	y, x := r%j.down*2, 2*c
 	at := ((r/j.down*j.oh+y)*j.ow + x) * j.outs
 	high, wide := min(2, j.oh-y), min(2, j.ow-x)

@@ -76,8 +76,9 @@ type Options struct {
 	// Size is the side of the input in pixels, which a ModifiedResNet's grid may
 	// have freely; 0 means what the weights were made for, or 224.
 	Size int
-	// BF16 keeps the matrices and filters in bfloat16. Sums, norms, biases,
-	// embeddings, attention and what goes from layer to layer stay float32.
+	// BF16 rounds matrices and filters, and what they are multiplied with, to
+	// bfloat16. Sums, norms, biases, embeddings, attention and what goes from
+	// layer to layer stay float32.
 	BF16 bool
 }
 
@@ -267,7 +268,12 @@ func (l *loader) rows(x []float32, n, k int) tensor.Tensor { return l.pack(x, tr
 func (l *loader) pack(x []float32, trans bool, shape ...int) tensor.Tensor {
 	t := l.dev.Keep(l.frozen, shape...)
 	l.dev.Write(t, x)
-	p := l.dev.Pack(t, trans)
+	var p tensor.Tensor
+	if l.frozen == tensor.BFloat16 {
+		p = l.dev.PackRounding(t, trans)
+	} else {
+		p = l.dev.Pack(t, trans)
+	}
 	l.dev.Free(t)
 	l.kept = append(l.kept, p)
 	return p
@@ -275,6 +281,9 @@ func (l *loader) pack(x []float32, trans bool, shape ...int) tensor.Tensor {
 
 // filters packs x [kh, kw, in, out] for convolutions.
 func (l *loader) filters(x []float32, kh, kw, in, out int) tensor.Tensor {
+	if l.frozen == tensor.BFloat16 {
+		return l.pack(x, false, kh*kw*in, out).View(kh, kw, in, out)
+	}
 	t := l.dev.Keep(l.frozen, kh, kw, in, out)
 	l.dev.Write(t, x)
 	p := l.dev.PackConv(t)

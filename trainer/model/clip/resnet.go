@@ -17,7 +17,6 @@ type conv struct {
 	w, b        tensor.Tensor
 	out, stride int
 	pad         int
-	pointwise   bool // a 1x1 convolution, computed as a matrix product
 }
 
 // bottleneck is one residual block: 1x1, 3x3, average pool if the stage
@@ -114,49 +113,25 @@ func (l *loader) conv(name, bn string, out, in, k, stride int) conv {
 	w := l.floats(name+".weight", out, in, k, k)
 	gain, shift := l.floats(bn+".weight", out), l.floats(bn+".bias", out)
 	mean, variance := l.floats(bn+".running_mean", out), l.floats(bn+".running_var", out)
-	folded := make([]float32, len(w)) // [k, k, in, out], or [out, in]
+	folded := make([]float32, len(w)) // [k, k, in, out]
 	bias := make([]float32, out)
 	for o := range out {
 		s := float64(gain[o]) / math.Sqrt(float64(variance[o])+bnEps)
 		bias[o] = float32(float64(shift[o]) - float64(float64(mean[o])*s))
-		if k == 1 {
-			for i := range in {
-				folded[o*in+i] = float32(float64(w[o*in+i]) * s)
-			}
-			continue
-		}
 		for i := range in {
 			for p := range k * k {
 				folded[(p*in+i)*out+o] = float32(float64(w[(o*in+i)*k*k+p]) * s)
 			}
 		}
 	}
-	c := conv{b: l.keep(bias, out), out: out, stride: stride, pad: k / 2, pointwise: k == 1}
-	if c.pointwise {
-		c.w = l.rows(folded, out, in)
-		return c
-	}
-	c.w = l.filters(folded, k, k, in, out)
-	return c
+	return conv{w: l.filters(folded, k, k, in, out), b: l.keep(bias, out), out: out, stride: stride, pad: k / 2}
 }
 
-// apply computes act(conv(x) + bias) + residual for x [n, h, w, c].
+// apply computes act(conv(x) + bias + residual) for x [n, h, w, c].
 func (c conv) apply(dev op.Device, x tensor.Tensor, act op.Act, residual tensor.Tensor) tensor.Tensor {
 	n, h, w := x.Shape[0], x.Shape[1], x.Shape[2]
-	if c.pointwise {
-		return linear{c.w, c.b, c.out}.apply(dev, x, act, residual)
-	}
 	y := dev.Alloc(tensor.Float32, n, (h-1)/c.stride+1, (w-1)/c.stride+1, c.out)
-	dev.Conv(y, x, c.w, op.Conv{Stride: c.stride, Pad: c.pad, Epilogue: op.Epilogue{Bias: c.b, Act: act, Residual: residual}})
-	return y
-}
-
-// applyLast computes relu(x W' + bias + residual) with a 1x1 convolution.
-func (c conv) applyLast(dev op.Device, x, residual tensor.Tensor) tensor.Tensor {
-	y := dev.Alloc(tensor.Float32, x.Shape[0], x.Shape[1], x.Shape[2], c.out)
-	rows := y.Rows()
-	e := op.Epilogue{Bias: c.b, Act: op.ReLU, Residual: residual.View(rows, c.out), ActLast: true}
-	dev.Gemm(y.View(rows, c.out), x.View(rows, x.Dim(-1)), c.w, op.Gemm{TransB: true, Epilogue: e})
+	dev.Conv(y, x, c.w, op.Conv{Stride: c.stride, Pad: c.pad, Epilogue: op.Epilogue{Bias: c.b, Act: act, Residual: residual, ActLast: true}})
 	return y
 }
 
@@ -185,7 +160,7 @@ func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
 		}
 		short = b.down.apply(dev, x, op.None, tensor.Tensor{})
 	}
-	y = b.conv3.applyLast(dev, z, short)
+	y = b.conv3.apply(dev, z, op.ReLU, short)
 	dev.done(x, z, short)
 	return y
 }

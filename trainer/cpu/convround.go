@@ -1,0 +1,69 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"espalier/trainer/kernel/gemm"
+)
+
+// asHalves is memory of numbers as memory of bfloat16 numbers.
+func asHalves(words []float32) []uint16 {
+	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
+}
+
+// A flatJob rounds numbers to bfloat16, part by part.
+type flatJob struct {
+	dst  []uint16
+	src  []float32
+	part int
+}
+
+func (j *flatJob) Tile(_, t int) {
+	lo, hi := t*j.part, min((t+1)*j.part, len(j.src))
+	gemm.RoundHalf(j.dst[lo:hi], j.src[lo:hi])
+}
+
+// roundedConv runs a convolution whose filters are packed for rounding: the
+// image is rounded once, and rows of it are gathered as bfloat16; those of a 1x1
+// filter are rounded tile by tile.
+func (d *Device) roundedConv(j *convJob) {
+	j.cut(8)
+	if j.pointwise() {
+		d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
+		return
+	}
+	image := asHalves(d.rounded.take((len(j.x) + 1) / 2))[:len(j.x)]
+	const part = 1 << 14
+	d.flat = flatJob{dst: image, src: j.x, part: part}
+	d.pool.Run(&d.flat, (len(j.x)+part-1)/part)
+	j.rounded = image
+	d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
+}
+
+// roundedTile computes pixels lo to hi, all channels.
+func (j *convJob) roundedTile(thread, lo, hi int) {
+	k, m := j.kh*j.kw*j.in, hi-lo
+	// Rows a multiple of 4096 bytes apart would share sets of the cache.
+	stride := (k + 31) &^ 31
+	if stride%512 == 0 {
+		stride += 32
+	}
+	words := (m*stride + 1) / 2
+	buf := j.d.local[thread].take(words + m*j.outs)
+	a, c := asHalves(buf[:words]), j.y[lo*j.outs:hi*j.outs]
+	if j.own {
+		c = buf[words:]
+	}
+	for r := range m {
+		row := a[r*stride:][:k+k&1]
+		if j.rounded == nil {
+			gemm.RoundHalf(row[:k], j.x[(lo+r)*k:][:k])
+		} else {
+			gather(j, row[:k], j.rounded, lo+r)
+		}
+		clear(row[k:])
+	}
+	p := gemm.Rounded{M: m, N: j.outs, K: k, A: a, RowA: stride, B: j.half, C: c, LDC: j.outs}
+	p.Block(0, m, 0, j.outs)
+	j.finish(c, lo, m)
+}
