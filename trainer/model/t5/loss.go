@@ -29,6 +29,12 @@ type Images struct {
 func (m *Model) begin(t *grad.Tape, task, examples int, im *Images, cache *peft.Cache, live []int32) (*peft.Pass, error) {
 	p := &m.pass
 	p.Tape, p.Task, p.Inputs, p.Visual, p.Boxes = t, task, examples, 0, 0
+	if g := &m.given; g.Visual > 0 && (im.Dim != g.Visual || im.Cells != g.Cells && g.Cells > 0) {
+		return nil, fmt.Errorf("t5: images of %d vectors of %d numbers, the model was made for %d of %d", im.Cells, im.Dim, g.Cells, g.Visual)
+	}
+	if task < 0 || task >= max(1, len(m.given.Tasks)) {
+		return nil, fmt.Errorf("t5: task %d of %d", task, len(m.given.Tasks))
+	}
 	if n := examples * im.Cells * im.Dim; len(im.Features) != n {
 		return nil, fmt.Errorf("t5: %d feature values for %d images of %d vectors of %d, want %d", len(im.Features), examples, im.Cells, im.Dim, n)
 	}

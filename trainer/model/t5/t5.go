@@ -32,6 +32,7 @@ type Model struct {
 	params  *nn.Params
 	layout  peft.Layout
 	edits   *peft.Edits
+	given   peft.Given
 	act     op.Act
 	table   *nn.Param // token embeddings
 	head    linear    // its weight is the table's if tied
@@ -164,7 +165,7 @@ func declare(dev op.Device, c Config, o Options) (*Model, error) {
 	if err := e.Apply(o.Methods...); err != nil {
 		return nil, fmt.Errorf("t5: %w", err)
 	}
-	m.edits = e.Finish()
+	m.edits, m.given = e.Finish(), o.Given
 	for _, t := range m.edits.Tokens(peft.Decoder) {
 		if t.Back {
 			return nil, errors.New("t5: vectors cannot come behind the decoder's tokens")
