@@ -17,6 +17,7 @@ const (
 	mapAxpy
 	mapScale
 	mapCopy
+	mapZero
 	mapActivate
 	mapActivateBack
 	mapLogFloor
@@ -139,6 +140,8 @@ func (j *mapJob) Tile(_, t int) {
 		elem.Scale(out, x, j.alpha)
 	case mapCopy:
 		copy(out, x)
+	case mapZero:
+		clear(out)
 	case mapActivate:
 		elem.Apply(j.f, out, x)
 	case mapLogFloor:

@@ -215,7 +215,7 @@ func (d *Device) Copy(dst, src tensor.Tensor) {
 	case dst.DType != src.DType:
 		d.Write(dst, Floats(src))
 	case dst.DType == tensor.Float32:
-		copy(Floats(dst), Floats(src))
+		d.runMap(mapJob{kind: mapCopy, out: Floats(dst), x: Floats(src)})
 	case dst.DType == tensor.Int32:
 		copy(ints(dst), ints(src))
 	default:
@@ -227,7 +227,8 @@ func (d *Device) Copy(dst, src tensor.Tensor) {
 func (d *Device) Zero(t tensor.Tensor) {
 	switch t.DType {
 	case tensor.Float32:
-		clear(Floats(t))
+		x := Floats(t)
+		d.runMap(mapJob{kind: mapZero, out: x, x: x})
 	case tensor.Int32:
 		clear(ints(t))
 	default:
