@@ -56,6 +56,10 @@ func TestRead(t *testing.T) {
 	if _, err := Read(filepath.Join(dir, "u.model"), BPE); err == nil || !strings.Contains(err.Error(), "of type unigram, not bpe") {
 		t.Errorf("another type: %v", err)
 	}
+	path := filepath.Join(write(t, map[string]string{"u.json": `{"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]}}`}), "u.json")
+	if _, err := Read(path, ""); err == nil || !strings.Contains(err.Error(), "of a unigram model: read the SentencePiece model") {
+		t.Errorf("a unigram model's tokenizer.json: %v", err)
+	}
 	for name, text := range map[string]string{
 		"empty": "", "cut": unigram[:40], "cut.gz": packed(t, wordVocab)[:20], "cut.json": `{"model": `, "other.json": `{"model": {"type": "Unigram", "vocab": {"a": 0}}}`,
 	} {

@@ -67,7 +67,7 @@ func TestLongLines(t *testing.T) {
 					return best
 				}
 				// what is shorter than a tick of the clock says nothing
-				if small, large := cost(short), cost(short*times); large > 3*times*max(small, 500*time.Microsecond) {
+				if small, large := cost(short), cost(short*times); large > 3*times*max(small, 2*time.Millisecond) {
 					t.Errorf("%s, %s of %s: %v for %d bytes, %v for %d", name, what, kind, small, short, large, short*times)
 				}
 			}

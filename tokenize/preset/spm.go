@@ -3,6 +3,7 @@ package preset
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"espalier/tokenize/bpe"
 	"espalier/tokenize/model"
@@ -126,46 +127,61 @@ func (r *llama) encoder() partEncoder {
 // transformers 5, before a mark; without legacy behaviour before the first part
 // unless it begins with a mark.
 type convertedLlama struct {
-	e   *bpe.Encoder
-	r   *llama
-	buf []byte
+	e    *bpe.Encoder
+	r    *llama
+	buf  []byte
+	from []int32 // where its bytes come from
 }
 
-func (e *convertedLlama) mark(text string, first bool) (normal string, put bool) {
+// mark returns the text in normal form; bytes that begin no well-formed sequence
+// are U+FFFD each.
+func (e *convertedLlama) mark(text string, first bool) string {
 	o := e.r.o
-	put = o.Kind == Fast && !o.NoLegacy || (first || !o.NoLegacy) && text[0] != ' ' && !strings.HasPrefix(text, spm.Mark)
-	e.buf = e.buf[:0]
+	put := o.Kind == Fast && !o.NoLegacy || (first || !o.NoLegacy) && text[0] != ' ' && !strings.HasPrefix(text, spm.Mark)
+	e.buf, e.from = e.buf[:0], e.from[:0]
 	if put {
-		e.buf = append(e.buf, spm.Mark...)
+		e.put(spm.Mark, 0)
 	}
-	for i := range len(text) {
-		if text[i] == ' ' {
-			e.buf = append(e.buf, spm.Mark...)
-		} else {
-			e.buf = append(e.buf, text[i])
+	for i := 0; i < len(text); {
+		c, size := text[i], 1
+		switch {
+		case c == ' ':
+			e.put(spm.Mark, i)
+		case c < utf8.RuneSelf:
+			e.buf, e.from = append(e.buf, c), append(e.from, int32(i))
+		default:
+			var r rune
+			if r, size = utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
+				e.put("\uFFFD", i)
+				break
+			}
+			e.buf = append(e.buf, text[i:i+size]...)
+			for k := range size {
+				e.from = append(e.from, int32(i+k))
+			}
 		}
+		i += size
 	}
-	return string(e.buf), put
+	e.from = append(e.from, int32(len(text)))
+	return string(e.buf)
+}
+
+// put appends what one place of the text becomes.
+func (e *convertedLlama) put(s string, at int) {
+	e.buf = append(e.buf, s...)
+	for range len(s) {
+		e.from = append(e.from, int32(at))
+	}
 }
 
 func (e *convertedLlama) part(ids []int32, text string, i, j int, first bool) []int32 {
-	normal, _ := e.mark(text[i:j], first)
-	return e.e.AppendNormal(ids, normal)
+	return e.e.AppendNormal(ids, e.mark(text[i:j], first))
 }
 
 func (e *convertedLlama) tokens(tokens []model.Token, text string, i, j int, first bool) []model.Token {
-	normal, put := e.mark(text[i:j], first)
-	places := make([]int32, 0, len(normal)+1)
-	if put {
-		places = append(places, int32(i), int32(i), int32(i))
-	}
-	for k := i; k < j; k++ {
-		places = append(places, int32(k))
-		if text[k] == ' ' {
-			places = append(places, int32(k), int32(k))
-		}
-	}
-	return e.e.AppendNormalTokens(tokens, normal, append(places, int32(j)))
+	from := len(tokens)
+	normal := e.mark(text[i:j], first)
+	return shift(e.e.AppendNormalTokens(tokens, normal, e.from), from, i)
 }
 
 // noLegacy encodes a text as the classes written in Python do without legacy

@@ -119,8 +119,8 @@ func (r *reader) model(t *Tokenizer) error {
 	return r.part(&t.Model, func(key string) error {
 		switch key {
 		case "vocab":
-			if r.next() != '{' { // pairs of piece and score, of a unigram model
-				return r.skip()
+			if r.next() == '[' {
+				return r.fail("a list of pieces and scores, of a unigram model: read the SentencePiece model that it was made of")
 			}
 			var err error
 			t.Vocab, err = r.vocab()
