@@ -297,6 +297,23 @@ func TestOneImageRedoesOnePart(t *testing.T) {
 	}
 }
 
+// Another job on the same store that wants part of the images, from a folder
+// of its own, makes only the parts at the edge of what it wants.
+func TestJobsShareParts(t *testing.T) {
+	s := newStore(t)
+	all := extract(t, s, &pipeline.Files{Path: photos(t, 80)}, tiny(), 2)
+	some := photos(t, 80)
+	for i := range 20 {
+		if err := os.Remove(filepath.Join(some, fmt.Sprintf("in/%03d%s", i, filepath.Ext(good[i%len(good)])))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := extract(t, s, &pipeline.Files{Path: some}, tiny(), 2)
+	if n.Manifest.Rows != 60 || n.Parts < 5 || n.PartsRun > 1 {
+		t.Errorf("%d rows; %d of %d parts made, %d of the first job's %d", n.Manifest.Rows, n.PartsRun, n.Parts, all.PartsRun, all.Parts)
+	}
+}
+
 func TestDamagedImages(t *testing.T) {
 	dir := photos(t, 20)
 	for name := range damaged {
