@@ -71,12 +71,14 @@ func New(e *peft.Editor, s *Settings, parts Parts) (*Builder, error) {
 		return nil, err
 	}
 	b := &Builder{s: s, e: e, width: e.Layout().Width, prefixes: parts != AdaptersAlone, adapters: parts != PrefixesAlone}
-	var err error
-	if b.bottleneck, err = adapter.Bottleneck(s.Bottleneck, s.Reduction, b.width); err != nil {
-		return nil, err
-	}
-	if s.Pool == "rows" && b.bottleneck > s.Rows {
-		return nil, fmt.Errorf("pool: %d rows cannot become the %d of an adapter", s.Rows, b.bottleneck)
+	if b.adapters {
+		var err error
+		if b.bottleneck, err = adapter.Bottleneck(s.Bottleneck, s.Reduction, b.width); err != nil {
+			return nil, err
+		}
+		if s.Pool == "rows" && b.bottleneck > s.Rows {
+			return nil, fmt.Errorf("pool: %d rows cannot become the %d of an adapter", s.Rows, b.bottleneck)
+		}
 	}
 	b.tables = b.declare("hyper")
 	if s.Norms == "trained" {

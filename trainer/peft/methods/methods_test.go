@@ -6,6 +6,7 @@ import (
 
 	"espalier/trainer/peft/full"
 	"espalier/trainer/peft/lora"
+	"espalier/trainer/peft/pefttest"
 )
 
 func TestCheck(t *testing.T) {
@@ -48,4 +49,13 @@ func TestList(t *testing.T) {
 		}
 		seen[m.Name] = true
 	}
+}
+
+// The frozen model is the goldens' plain one.
+func TestFrozen(t *testing.T) {
+	c := Config{Name: "frozen"}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	pefttest.Paper{File: "plain"}.Run(t, c.Methods()...)
 }

@@ -226,6 +226,7 @@ func (g Paper) run(t *testing.T, dir string, methods func(z Sizes) []peft.Method
 			Loss      float64 `json:"loss_f64"`
 			Trainable int     `json:"trainable"`
 		}
+		Losses map[string][]float64 `json:"losses_by_task"`
 	}
 	JSON(t, &about, dir, "hyperpelt.json")
 	want := about.Methods[g.File]
@@ -260,6 +261,17 @@ func (g Paper) run(t *testing.T, dir string, methods func(z Sizes) []peft.Method
 		got := make([]float32, p.Len())
 		dev.Read(got, p.Grad)
 		NearGradient(t, short, row.of(p, got), Floats(t, w, name), within)
+	}
+	for task, want := range about.Losses[g.File] {
+		tape.Begin(grad.Step{})
+		batch := *batch
+		batch.Task = task
+		loss, _, err := m.Loss(tape, &batch, t5.LossOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tape.Read(l[:], loss)
+		Near(t, fmt.Sprintf("loss of task %d", task), l[:], []float32{float32(want)}, 1e-5)
 	}
 	g.greedy(t, m, w, batch)
 	if err := dev.Err(); err != nil {
