@@ -257,5 +257,10 @@ func rows() []work {
 		a := op.Adam{Rate: 1e-6, Beta1: 0.9, Beta2: 0.98, Eps: 1e-9, Step: 1}
 		return func() { b.d.Adam(p, g, m, v, a) }
 	})
+	add("Adafactor", 4*(4+3), func(b bench) func() { // the gradient four times, the weights thrice
+		p, g, r, s := b.tensor(n/c, c), b.tensor(n/c, c), b.d.Keep(tensor.Float32, n/c), b.d.Keep(tensor.Float32, c)
+		a := op.Adafactor{Rate: 1e-6, Decay: 0.8, Eps: 1e-30, Clip: 1, Step: 1, Scaled: true, MinScale: 1e-3}
+		return func() { b.d.Adafactor(p, g, r, s, tensor.Tensor{}, a) }
+	})
 	return all
 }
