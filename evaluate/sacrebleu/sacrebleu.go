@@ -92,11 +92,16 @@ func (o *Options) Signature(refs int) string {
 
 // Preprocess returns what is scored of a segment: its tokens between blanks.
 func (o *Options) Preprocess(segment string) string {
+	return Tokenizers[o.Tokenize](o.trimmed(segment))
+}
+
+// trimmed is what a tokenizer gets of a segment.
+func (o *Options) trimmed(segment string) string {
 	segment = valid(segment)
 	if o.Lowercase {
 		segment = pytext.Lower(segment)
 	}
-	return Tokenizers[o.Tokenize](pytext.StripRight(segment))
+	return pytext.StripRight(segment)
 }
 
 // Stats are the counts of segments.
@@ -110,8 +115,17 @@ type Counter struct {
 	opt   Options
 	words ngram.Words
 	m     ngram.Matcher
+	cut   passes
 	hyp   []uint32
 	ref   []uint32
+}
+
+// fields numbers the words of a segment.
+func (c *Counter) fields(dst []uint32, segment string) []uint32 {
+	if c.opt.Tokenize != "13a" {
+		return c.words.Fields(dst, c.opt.Preprocess(segment))
+	}
+	return c.words.Fields(dst, string(c.cut.mteval(c.opt.trimmed(segment))))
 }
 
 // NewCounter returns a counter for options that Check has seen.
@@ -124,11 +138,11 @@ func (c *Counter) Count(hyp string, refs []string) Stats {
 	}
 	n := c.opt.Order
 	s := Stats{Correct: make([]int64, n), Total: make([]int64, n)}
-	c.hyp = c.words.Fields(c.hyp[:0], c.opt.Preprocess(hyp))
+	c.hyp = c.fields(c.hyp[:0], hyp)
 	s.Sys = int64(len(c.hyp))
 	c.m.Hypothesis(c.hyp, n)
 	for i, r := range refs {
-		c.ref = c.words.Fields(c.ref[:0], c.opt.Preprocess(r))
+		c.ref = c.fields(c.ref[:0], r)
 		l := int64(len(c.ref))
 		if d, best := abs(l-s.Sys), abs(s.Ref-s.Sys); i == 0 || d < best || d == best && l < s.Ref {
 			s.Ref = l

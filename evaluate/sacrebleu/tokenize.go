@@ -1,6 +1,7 @@
 package sacrebleu
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,25 +35,47 @@ var entities = []struct{ name, char string }{{"&quot;", `"`}, {"&amp;", "&"}, {"
 
 // Tok13a is the tokenizer of mteval-v13a: it decodes four entities, once each
 // in this order, and separates punctuation.
-func Tok13a(line string) string {
-	line = strings.ReplaceAll(line, "<skipped>", "")
-	line = strings.ReplaceAll(line, "-\n", "")
-	line = strings.ReplaceAll(line, "\n", " ")
+func Tok13a(line string) string { return collapse(string((&passes{}).mteval(line))) }
+
+// passes separate a line's pieces by blanks; their buffers are used again.
+type passes struct{ one, two []byte }
+
+// mteval is Tok13a but for the blanks between the pieces, of which there may
+// be any number.
+func (p *passes) mteval(line string) []byte {
+	if strings.Contains(line, "<skipped>") {
+		line = strings.ReplaceAll(line, "<skipped>", "")
+	}
+	if strings.Contains(line, "\n") {
+		line = strings.ReplaceAll(strings.ReplaceAll(line, "-\n", ""), "\n", " ")
+	}
 	if strings.Contains(line, "&") {
 		for _, e := range entities {
 			line = strings.ReplaceAll(line, e.name, e.char)
 		}
 	}
-	return western(" " + line + " ")
+	p.one = symbols(append(p.one[:0], ' '), line)
+	p.one = append(p.one, ' ')
+	return p.points()
 }
 
 // western separates punctuation and collapses blanks.
-func western(line string) string { return collapse(Points(Symbols(line))) }
+func western(line string) string {
+	p := passes{}
+	p.one = symbols(nil, line)
+	return collapse(string(p.points()))
+}
 
 // Symbols puts blanks around every ASCII symbol save apostrophe, comma, hyphen
 // and period.
-func Symbols(line string) string {
-	b := make([]byte, 0, len(line)+len(line)/4+8)
+func Symbols(line string) string { return string(symbols(nil, line)) }
+
+// Points separates periods and commas that do not stand between digits, and
+// hyphens behind digits.
+func Points(line string) string { return string((&passes{one: []byte(line)}).points()) }
+
+// symbols appends what Symbols returns.
+func symbols(b []byte, line string) []byte {
 	for i := 0; i < len(line); i++ {
 		if c := line[i]; symbol(c) {
 			b = append(b, ' ', c, ' ')
@@ -60,33 +83,37 @@ func Symbols(line string) string {
 			b = append(b, c)
 		}
 	}
-	return string(b)
+	return b
 }
 
-// Points separates periods and commas that do not stand between digits, and
-// hyphens behind digits.
-func Points(line string) string {
-	b := []byte(line)
-	// A character that is no digit, then a period or comma.
-	next := make([]byte, 0, len(b)+len(b)/8+8)
-	for i := 0; i < len(b); i++ {
-		next = append(next, b[i])
-		if i+1 < len(b) && !digit(b[i]) && point(b[i+1]) {
-			next = append(next, ' ', b[i+1], ' ')
-			i++
+// points is Points of the first buffer.
+func (p *passes) points() []byte {
+	b, next := p.one, p.two[:0]
+	if bytes.IndexByte(b, '.') >= 0 || bytes.IndexByte(b, ',') >= 0 {
+		// A character that is no digit, then a period or comma.
+		for i := 0; i < len(b); i++ {
+			next = append(next, b[i])
+			if i+1 < len(b) && !digit(b[i]) && point(b[i+1]) {
+				next = append(next, ' ', b[i+1], ' ')
+				i++
+			}
 		}
-	}
-	// A period or comma, then a character that is no digit.
-	b = b[:0]
-	for i := 0; i < len(next); i++ {
-		if point(next[i]) && i+1 < len(next) && !digit(next[i+1]) {
-			b = append(b, ' ', next[i], ' ', next[i+1])
-			i++
-			continue
+		// A period or comma, then a character that is no digit.
+		b = b[:0]
+		for i := 0; i < len(next); i++ {
+			if point(next[i]) && i+1 < len(next) && !digit(next[i+1]) {
+				b = append(b, ' ', next[i], ' ', next[i+1])
+				i++
+				continue
+			}
+			b = append(b, next[i])
 		}
-		b = append(b, next[i])
+		next = next[:0]
 	}
-	next = next[:0]
+	if bytes.IndexByte(b, '-') < 0 {
+		p.one, p.two = b, next
+		return b
+	}
 	for i := 0; i < len(b); i++ {
 		next = append(next, b[i])
 		if digit(b[i]) && i+1 < len(b) && b[i+1] == '-' {
@@ -94,7 +121,8 @@ func Points(line string) string {
 			i++
 		}
 	}
-	return string(next)
+	p.one, p.two = b, next
+	return next
 }
 
 func symbol(c byte) bool {
