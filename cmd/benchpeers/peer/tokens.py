@@ -109,10 +109,13 @@ def open_clip(text):
     from open_clip.tokenizer import SimpleTokenizer
     t, ls = SimpleTokenizer(), lines(text)
 
-    def f():
+    special = {k: v for k, v in t.cache.items() if k.startswith("<")}
+
+    def f():  # as ours, it has seen no word before
         t.cache.clear()
+        t.cache.update(special)
         return [t.encode(l) for l in ls]
-    return [("encode", lambda: [t.encode(l) for l in ls]), ("encode, empty cache", f)], {"lines": [crc(t.encode(l)) for l in ls]}
+    return [("encode", f)], {"lines": [crc(t.encode(l)) for l in ls]}
 
 
 def clip_model():

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"espalier/cmd/benchpeers/duel"
+)
+
+// m2scorerEnv says how nusnlp/m2scorer is called, which is no package: such as
+// "python2 m2scorer/scripts/m2scorer.py".
+const m2scorerEnv = "M2SCORER"
+
+// m2Digits is how close its figures are, which it prints with four digits.
+const m2Digits = 1e-4
+
+// corrections returns n corrected sentences: the gold standard in M2, and what
+// a system made of them, which finds some of the edits and makes others.
+func (m *metrics) corrections(n int) (gold, system []string, err error) {
+	set, err := m.bench.captions(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := rand.New(rand.NewPCG(8, 0))
+	for i, refs := range set.refs {
+		words, other := strings.Fields(strings.ToLower(refs[0])), strings.Fields(strings.ToLower(set.refs[(i+1)%n][0]))
+		gold = append(gold, "S "+strings.Join(words, " "))
+		var out []string
+		for at, w := range words {
+			to, kind := w, r.IntN(12)
+			switch kind {
+			case 0: // another word
+				to = other[at%len(other)]
+			case 1: // none
+				to = ""
+			case 2: // one more
+				to = other[at%len(other)] + " " + w
+			}
+			if to != w {
+				gold = append(gold, fmt.Sprintf("A %d %d|||X|||%s|||REQUIRED|||-NONE-|||0", at, at+1, to))
+			}
+			switch found := r.IntN(10); {
+			case found < 6:
+				out = append(out, to)
+			case found == 9:
+				out = append(out, other[(at+3)%len(other)])
+			default:
+				out = append(out, w)
+			}
+		}
+		gold = append(gold, "")
+		system = append(system, strings.Join(strings.Fields(strings.Join(out, " ")), " "))
+	}
+	return gold, system, nil
+}
+
+func (m *metrics) files(gold, system []string) (goldFile, systemFile string, err error) {
+	if goldFile, err = m.writeLines("gold.m2", gold); err != nil {
+		return "", "", err
+	}
+	systemFile, err = m.writeLines("system.txt", system)
+	return goldFile, systemFile, err
+}
+
+var m2Line = regexp.MustCompile(`(?m)^(Precision|Recall|F_0\.5)\s*:\s*([0-9.]+)`)
+
+func (m *metrics) maxMatch(work string) error {
+	argv := strings.Fields(os.Getenv(m2scorerEnv))
+	if len(argv) == 0 {
+		return duel.Missing("%s does not say how nusnlp/m2scorer is called", m2scorerEnv)
+	}
+	gold, system, err := m.corrections(2000)
+	if err != nil {
+		return err
+	}
+	goldFile, systemFile, err := m.files(gold, system)
+	if err != nil {
+		return err
+	}
+	ours, scores, err := m.eval(nil, "--metrics", "maxmatch", "--pred", systemFile, "--refs", goldFile)
+	if err != nil {
+		return err
+	}
+	rival := &duel.Program{Label: "m2scorer", Argv: append(argv, systemFile, goldFile), After: func(out []byte) error {
+		theirs := map[string][]float64{}
+		for _, l := range m2Line.FindAllSubmatch(out, -1) {
+			v, err := strconv.ParseFloat(string(l[2]), 64)
+			if err != nil {
+				return err
+			}
+			name := map[string]string{"Precision": "maxmatch-p", "Recall": "maxmatch-r", "F_0.5": "maxmatch-f0.5"}[string(l[1])]
+			theirs[name] = []float64{v}
+		}
+		return duel.Same(scores, theirs, m2Digits)
+	}}
+	return m.runner.Run(m.ctx, duel.Contest{
+		Group: "metrics", Work: work, Unit: duel.Seconds, Ours: ours, Rivals: []duel.Side{rival}, Targets: []duel.Target{{AtLeast: 100}}, Budget: 15 * time.Second,
+	})
+}
+
+// worstSentence times, as a whole process, a sentence on which m2scorer takes
+// hours: a phrase that a system repeats over and over.
+func (m *metrics) worstSentence(work string) error {
+	words := strings.Fields(strings.Repeat("the man who has a dog and ", 5))
+	gold := []string{"S " + strings.Join(words, " "), "A 3 4|||X|||had|||REQUIRED|||-NONE-|||0", "A 9 10|||X||||||REQUIRED|||-NONE-|||0", ""}
+	system := []string{strings.TrimSpace(strings.Repeat("the man had a dog and cat ", 40))}
+	goldFile, systemFile, err := m.files(gold, system)
+	if err != nil {
+		return err
+	}
+	ours, _, err := m.eval(nil, "--metrics", "maxmatch", "--pred", systemFile, "--refs", goldFile)
+	if err != nil {
+		return err
+	}
+	times, err := ours.Time(m.ctx, 3)
+	if err != nil {
+		return err
+	}
+	m.emit(duel.Limit("metrics", work, "s", duel.Median(times), 1, ""))
+	return nil
+}
