@@ -150,9 +150,9 @@ var chineseCards = []Card{
 			{Pattern: "test_2k.tsv", What: "test"},
 		},
 		Counts: []Count{
-			{Split: "train", Rows: 49401, Source: "the paper"},
-			{Split: "dev", Rows: 2000, Source: "the paper"},
-			{Split: "test", Rows: 2000, Source: "the paper"},
+			{Split: "train", Rows: 49401, Source: "the hub's card of google/xtreme, PAWS-X.zh"},
+			{Split: "dev", Rows: 2000, Source: "the hub's card of google/xtreme, PAWS-X.zh"},
+			{Split: "test", Rows: 2000, Source: "the hub's card of google/xtreme, PAWS-X.zh"},
 		},
 		Traps:  "bare quotes; ids are not unique, so that a row's key is its number",
 		Sample: "paws-x",
@@ -166,7 +166,7 @@ var chineseCards = []Card{
 			{Pattern: "test_2k.tsv", What: "test"},
 		},
 		Counts: []Count{
-			{Split: "train", Rows: 49401, Source: "the paper"},
+			{Split: "train", Rows: 49401, Source: "the paper; the hub's google/xtreme leaves rows out and has 49,175"},
 			{Split: "dev", Rows: 2000, Source: "the paper"},
 			{Split: "test", Rows: 2000, Source: "the paper"},
 		},

@@ -138,7 +138,7 @@ var englishCards = []Card{
 	{
 		Name: "boolq", Title: "BoolQ as Google published it", Home: "https://github.com/google-research-datasets/boolean-questions", Licence: "CC BY-SA 3.0", Citation: boolqCite,
 		Files:  []File{{Pattern: "train.jsonl", What: "train"}, {Pattern: "dev.jsonl", What: "validation"}},
-		Counts: splits("that of SuperGLUE's splits, which are the same", "train", int64(9427), "validation", int64(3270)), Traps: lineTraps, Sample: "boolq",
+		Counts: splits("the hub's cards of sets made from it, such as yirenc/general_knowledge_boolean; SuperGLUE's are the same", "train", int64(9427), "validation", int64(3270)), Traps: lineTraps, Sample: "boolq",
 	},
 	{
 		Name: "imdb", Title: "IMDB, reviews of films", Home: "https://ai.stanford.edu/~amaas/data/sentiment/", Licence: "research use",
@@ -184,7 +184,7 @@ var englishCards = []Card{
 		Files: []File{
 			{Pattern: "snli_1.0_train.jsonl", What: "train"}, {Pattern: "snli_1.0_dev.jsonl", What: "validation"}, {Pattern: "snli_1.0_test.jsonl", What: "test"},
 		},
-		Counts: splits("the paper", "train", int64(550152), "validation", int64(10000), "test", int64(10000)), Traps: "gold label - is no label; the .txt files hold the same rows", Sample: "snli",
+		Counts: splits("the catalogue of TensorFlow Datasets, snli 1.1.0", "train", int64(550152), "validation", int64(10000), "test", int64(10000)), Traps: "gold label - is no label; the .txt files hold the same rows", Sample: "snli",
 	},
 	{
 		Name: "squad", Title: "SQuAD 1.1, questions on Wikipedia", Home: "https://rajpurkar.github.io/SQuAD-explorer/", Licence: "CC BY-SA 4.0",
@@ -196,12 +196,12 @@ var englishCards = []Card{
 		Name: "squad2", Title: "SQuAD 2.0, with questions without an answer", Home: "https://rajpurkar.github.io/SQuAD-explorer/", Licence: "CC BY-SA 4.0",
 		Citation: "P. Rajpurkar, R. Jia, P. Liang: Know What You Don't Know: Unanswerable Questions for SQuAD. ACL 2018, arXiv 1806.03822",
 		Files:    []File{{Pattern: "train-v2.0.json", What: "train"}, {Pattern: "dev-v2.0.json", What: "validation"}},
-		Counts:   splits("the paper", "train", int64(130319), "validation", int64(11873)), Traps: "no answer only where the file says that there is none", Sample: "squad",
+		Counts:   splits("the hub's card of rajpurkar/squad_v2", "train", int64(130319), "validation", int64(11873)), Traps: "no answer only where the file says that there is none", Sample: "squad",
 	},
 	{
 		Name: "common_gen", Title: "CommonGen, sentences from concepts", Home: "https://inklab.usc.edu/CommonGen/", Licence: "MIT",
 		Citation: "B. Y. Lin, W. Zhou, M. Shen, P. Zhou, C. Bhagavatula, Y. Choi, X. Ren: CommonGen: A Constrained Text Generation Challenge for Generative Commonsense Reasoning. Findings of EMNLP 2020, arXiv 1911.03705",
 		Files:    []File{{Pattern: "commongen.train.jsonl", What: "train"}, {Pattern: "commongen.dev.jsonl", What: "validation"}, {Pattern: "commongen.test_noref.jsonl", What: "test, without references", Optional: true}},
-		Counts:   splits("the paper", "train", int64(32651), "validation", int64(993), "test", int64(1497)), Traps: "rows of test files may not be JSON", Sample: "common_gen",
+		Counts:   splits("the paper, by concept set; the hub's card of allenai/common_gen counts sentences, 67,389 and 4,018", "train", int64(32651), "validation", int64(993), "test", int64(1497)), Traps: "rows of test files may not be JSON", Sample: "common_gen",
 	},
 }

@@ -2,6 +2,7 @@ package card
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,21 @@ folder with what this page says before a night is spent on it: which files are t
 differ. ` + "`espalier data sample CORPUS --out DIR`" + ` writes a miniature in the same layout.
 
 Files may be gzip streams or lie in archives. Rows that cannot be used become dead letters (` + "`espalier deadletters DIR`" + `);
-files that cannot be used are refused. Counts are those published, by the names that rows carry as their split.
+files that cannot be used are refused. A key that an earlier file of the same split has is a dead letter too. Counts are those
+published, by the names that rows carry as their split.
+
+Tables of others are read as raw files where a corpus is exported to them (GLUE, SuperGLUE): Parquet, Arrow files and streams, and the
+folders that ` + "`save_to_disk`" + ` of Hugging Face's datasets writes.
+
+## Splits
+
+` + "`espalier data split EXAMPLES`" + ` draws a split: K rows of each label or of all, halves, thousands held out of train, or shares. Whether a row is in it
+depends on its id and the seed alone. The output is one small Parquet file of ids, whose metadata holds the recipe; ` + "`espalier data select EXAMPLES --split FILE`" + `
+applies it, here or elsewhere, and says if it was drawn from other examples. ` + "`espalier data leaks EXAMPLES...`" + ` finds rows and images that several splits
+have; with ` + "`--remove train`" + ` it writes the split that is left without them. In jobs these are the kinds preprocess/split, preprocess/select and
+preprocess/guard.
+
+## Cards
 
 `
 
@@ -42,9 +57,23 @@ func Markdown() string {
 	}
 	b.WriteString("\n## Where they are to be had, and how to cite them\n\n")
 	for _, c := range All() {
-		fmt.Fprintf(&b, "- `%s`: %s, <%s>. %s.\n", c.Name, c.Title, c.Home, strings.TrimSuffix(c.Citation, "."))
+		fmt.Fprintf(&b, "- `%s`: %s, <%s>. %s.%s\n", c.Name, c.Title, c.Home, strings.TrimSuffix(c.Citation, "."), sources(c))
 	}
 	return b.String()
+}
+
+// sources says where the counts of a card come from.
+func sources(c Card) string {
+	var out []string
+	for _, n := range c.Counts {
+		if n.Source != "" && !slices.Contains(out, n.Source) {
+			out = append(out, n.Source)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " Counts: " + strings.Join(out, "; ") + "."
 }
 
 func dash(s string) string {
