@@ -27,8 +27,8 @@ type Ref uint32
 // A record is a head (bytes of the key, ids), the number, the key in words of
 // eight bytes filled up with zeros, and two ids a word.
 type Table struct {
-	slots []atomic.Uint64 // upper half of the hash, place of the record; 0: free
-	mask  uint64
+	slots atomic.Pointer[slots]
+	limit int // records
 	words []uint64
 
 	mu   sync.Mutex
@@ -36,14 +36,24 @@ type Table struct {
 	n    int // records
 }
 
+// Slots are where records are found by their hash: the upper half of a hash and
+// the place of its record, 0 if free. Full ones are replaced by more, not changed,
+// so that who reads old ones only misses what is new.
+type slots struct {
+	list []atomic.Uint64
+	mask uint64
+}
+
+func newSlots(n int) *slots { return &slots{make([]atomic.Uint64, n), uint64(n - 1)} }
+
+// fewSlots is what a table begins with: a short text touches little memory.
+const fewSlots = 1 << 12
+
 // New returns a table for 2^logWords words or so.
 func New(logWords int) *Table {
-	return &Table{
-		slots: make([]atomic.Uint64, 2<<logWords),
-		mask:  2<<logWords - 1,
-		words: make([]uint64, 8<<logWords),
-		used:  1,
-	}
+	t := &Table{limit: 1 << logWords, words: make([]uint64, 8<<logWords), used: 1}
+	t.slots.Store(newSlots(min(2*t.limit, fewSlots)))
+	return t
 }
 
 // load returns n bytes of text from i on as a number, 1 <= n <= 8.
@@ -79,8 +89,9 @@ func (t *Table) Find(text string, i, j int) (Ref, uint64) {
 	case n <= 8:
 		a := load(text, i, n)
 		h := mix(a, uint64(n))
-		for at, k := h&t.mask, 0; k < probes; at, k = (at+1)&t.mask, k+1 {
-			s := t.slots[at].Load()
+		x := t.slots.Load()
+		for at, k := h&x.mask, 0; k < probes; at, k = (at+1)&x.mask, k+1 {
+			s := x.list[at].Load()
 			if s == 0 {
 				break
 			}
@@ -97,8 +108,9 @@ func (t *Table) Find(text string, i, j int) (Ref, uint64) {
 	for k := i; k < j; k += 8 {
 		h = mix(load(text, k, min(8, j-k)), h)
 	}
-	for at, k := h&t.mask, 0; k < probes; at, k = (at+1)&t.mask, k+1 {
-		s := t.slots[at].Load()
+	x := t.slots.Load()
+	for at, k := h&x.mask, 0; k < probes; at, k = (at+1)&x.mask, k+1 {
+		s := x.list[at].Load()
 		if s == 0 {
 			break
 		}
@@ -155,22 +167,26 @@ func (t *Table) Add(text string, i, j int, hash uint64, ids []int32, number uint
 	size := 2 + (n+7)/8 + (len(ids)+1)/2
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.used+size > len(t.words) || t.n >= len(t.slots)/2 {
+	if t.used+size > len(t.words) || t.n >= t.limit {
 		return
 	}
-	at := hash & t.mask
+	x := t.slots.Load()
+	if 2*t.n >= len(x.list) {
+		x = t.more(x)
+	}
+	at := hash & x.mask
 	for k := 0; ; k++ {
 		if k == probes {
 			return
 		}
-		s := t.slots[at].Load()
+		s := x.list[at].Load()
 		if s == 0 {
 			break
 		}
 		if s>>32 == hash>>32 && t.is(Ref(s), text, i, j) {
 			return
 		}
-		at = (at + 1) & t.mask
+		at = (at + 1) & x.mask
 	}
 	w := t.words[t.used : t.used+size]
 	w[0], w[1] = uint64(n)|uint64(len(ids))<<8, number
@@ -186,9 +202,45 @@ func (t *Table) Add(text string, i, j int, hash uint64, ids []int32, number uint
 		}
 		w = w[1:]
 	}
-	t.slots[at].Store(hash>>32<<32 | uint64(t.used))
+	x.list[at].Store(hash>>32<<32 | uint64(t.used))
 	t.used += size
 	t.n++
+}
+
+// more puts twice as many slots in the place of full ones. A record for which
+// there is no room within the probes is forgotten.
+func (t *Table) more(old *slots) *slots {
+	x := newSlots(2 * len(old.list))
+	for i := range old.list {
+		s := old.list[i].Load()
+		if s == 0 {
+			continue
+		}
+		at := t.hash(Ref(s)) & x.mask
+		for k := 0; k < probes; k++ {
+			if x.list[at].Load() == 0 {
+				x.list[at].Store(s)
+				break
+			}
+			at = (at + 1) & x.mask
+		}
+	}
+	t.slots.Store(x)
+	return x
+}
+
+// hash returns the hash of a record's word, as Find computes it.
+func (t *Table) hash(r Ref) uint64 {
+	w := t.words[r:]
+	n := w[0] & 0xFF
+	if n <= 8 {
+		return mix(w[2], n)
+	}
+	h := n
+	for k := range (n + 7) / 8 {
+		h = mix(w[2+k], h)
+	}
+	return h
 }
 
 // End returns where c is next in the text from i on, or the text's end.

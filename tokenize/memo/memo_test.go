@@ -77,17 +77,45 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestGrow finds words of all lengths again after the slots have become more.
+func TestGrow(t *testing.T) {
+	m := New(14)
+	first := len(m.slots.Load().list)
+	word := func(k int) string { return fmt.Sprint(k, strings.Repeat("x", k%40)) }
+	for k := range 8000 {
+		w := word(k)
+		_, h := m.Find(w, 0, len(w))
+		m.Add(w, 0, len(w), h, []int32{int32(k)}, uint64(k))
+	}
+	if n := len(m.slots.Load().list); n <= first {
+		t.Errorf("%d slots, as in the beginning", n)
+	}
+	missing := 0
+	for k := range 8000 {
+		w := word(k)
+		ref, _ := m.Find(w, 0, len(w))
+		if ref == 0 {
+			missing++
+		} else if got := m.Append(nil, ref); m.Number(ref) != uint64(k) || !slices.Equal(got, []int32{int32(k)}) {
+			t.Errorf("%s: %v, %d", w, got, m.Number(ref))
+		}
+	}
+	if missing > 80 {
+		t.Errorf("%d of 8000 words are forgotten", missing)
+	}
+}
+
 func TestConcurrent(t *testing.T) {
 	m := New(12)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for k := range 3000 {
-				w := fmt.Sprint(k % 1500)
+			for k := range 6000 { // more than there are slots at first
+				w := fmt.Sprint(k % 3000)
 				ref, h := m.Find(w, 0, len(w))
 				if ref == 0 {
-					m.Add(w, 0, len(w), h, []int32{int32(k % 1500), 5}, 0)
-				} else if got := m.Append(nil, ref); !slices.Equal(got, []int32{int32(k % 1500), 5}) {
+					m.Add(w, 0, len(w), h, []int32{int32(k % 3000), 5}, 0)
+				} else if got := m.Append(nil, ref); !slices.Equal(got, []int32{int32(k % 3000), 5}) {
 					t.Errorf("%s: %v", w, got)
 				}
 			}
