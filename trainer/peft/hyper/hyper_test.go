@@ -262,3 +262,36 @@ func (w watcher) Edit(e *peft.Editor) error {
 	e.Begin(w)
 	return nil
 }
+
+// A grids method has a branch of images beside the tasks'.
+type grids struct{ s Settings }
+
+func (m *grids) Edit(e *peft.Editor) error {
+	b, err := New(e, &m.s, WithAdapters)
+	if err != nil {
+		return err
+	}
+	b.Task()
+	d, n := e.Layout().Width, e.Given().Visual
+	w, c := e.New("grids.weight", nn.FanIn(n), d, n), e.New("grids.bias", nn.Const(0), d)
+	b.Branch("visual", Shared, func(p *peft.Pass) grad.Var {
+		return p.Tape.Linear(p.Visual, w.Var(p.Tape), c.Var(p.Tape), grad.Out{})
+	})
+	return nil
+}
+
+// A branch whose rows differ by example has weights that do too.
+func TestExamples(t *testing.T) {
+	rename := func(name string) string {
+		switch name {
+		case "visual.w":
+			return "grids.weight"
+		case "visual.c":
+			return "grids.bias"
+		}
+		return pefttest.HyperPath(name)
+	}
+	pefttest.Paper{File: "vl_hyperpelt", Rename: rename, Images: true}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		return []peft.Method{&grids{Settings{Rows: z.Rows, Hidden: z.Mid, Width: z.Embedding, Bottleneck: z.Bottleneck}}}
+	})
+}
