@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"espalier/evaluate/input"
@@ -35,4 +36,23 @@ func TestWorkedExamples(t *testing.T) {
 	check(write(t, "p3", "a x c\nd e\n"), write(t, "r3.m2", "S a b c\nA 1 2|||R|||x|||REQUIRED|||-NONE-|||0\n\nS d e\nA 0 1|||R|||f|||REQUIRED|||-NONE-|||0\n"),
 		[]string{"maxmatch"}, map[string]float64{"maxmatch-p": 1, "maxmatch-r": .5, "maxmatch-f0.5": 5. / 6})
 	check(write(t, "p4", `{"q": "the cats"}`), write(t, "r4", `{"id": "q", "answers": ["cats and dogs"]}`), []string{"squad"}, map[string]float64{"squad-f1": 50})
+	check(write(t, "p5", "cat\n"), write(t, "r5", "cats\n"), []string{"chrf"}, map[string]float64{"chrf": 68.86228})
+	check(write(t, "p6", "a b a\n"), write(t, "r6", "a b a\n"), []string{"distinct"}, map[string]float64{"distinct-1": 2. / 3})
+	check(write(t, "p1", "a cat sat on the mat\n"), write(t, "r1", "the cat sat on the mat\n"), []string{"nltk-bleu", "distinct"}, map[string]float64{"nltk-bleu": .75984, "distinct-1": 1})
+	check(write(t, "p7.jsonl", `{"id":1,"text":[["girl"],["dog"]]}`), write(t, "r7.jsonl", `{"id":1,"refs":[["girl"],["girl","young"],["bench"]]}`), []string{"spice"}, map[string]float64{"spice": .4})
+	check(write(t, "p8", "在北京\n"), write(t, "r8", "北京大学\n"), []string{"cmrc", "drcd"}, map[string]float64{"cmrc-f1": 57.14286, "drcd-f1": 57.14286})
+	labels, gold := write(t, "p9", "0\n1\n1\n1\n"), write(t, "r9", "0\n0\n1\n1\n")
+	check(labels, gold, []string{"f1:average=macro", "accuracy", "matthews"}, map[string]float64{"f1": .73333, "accuracy": .75, "matthews": .57735})
+	check(labels, gold, []string{"f1:average=macro:labels=0/1/2"}, map[string]float64{"f1": .48889})
+	check(write(t, "p10", "1\n2\n3\n"), write(t, "r10", "1\n2\n4\n"), []string{"pearson", "spearman"}, map[string]float64{"pearson": .98198, "spearman": 1})
+	answers := write(t, "r11.jsonl", `{"question_id":1,"answers":["cat","cat","cat","dog","dog","dog","dog","a","b","c"]}`)
+	vqa := write(t, "p11.jsonl", `{"question_id":1,"answer":"cat"}`)
+	check(vqa, answers, []string{"vqa"}, map[string]float64{"vqa": 90})
+	check(vqa, answers, []string{"vqa:version=min3"}, map[string]float64{"vqa": 100})
+	m2 := "S a b c\nA 1 2|||R|||x|||REQUIRED|||-NONE-|||0\n\nS d e\n"
+	check(write(t, "p12.m2", m2+"A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n"), write(t, "r12.m2", m2+"A 0 1|||R|||f|||REQUIRED|||-NONE-|||0\n"), []string{"errant"}, map[string]float64{"errant-f0.5": .8333})
+	mrpc := `{"id":"cola/1","text":"1"}` + "\n" + `{"id":"cola/2","text":"0"}` + "\n" + `{"id":"mrpc/1","text":"1"}` + "\n" + `{"id":"mrpc/2","text":"1"}`
+	boards, want := write(t, "p13.jsonl", mrpc), write(t, "r13.jsonl", strings.Replace(mrpc, `"mrpc/2","text":"1"`, `"mrpc/2","text":"0"`, 1))
+	check(boards, want, []string{"glue"}, map[string]float64{"glue": .79167})
+	check(boards, want, []string{"glue:average=values"}, map[string]float64{"glue": .72222})
 }
