@@ -295,3 +295,11 @@ func TestExamples(t *testing.T) {
 		return []peft.Method{&grids{Settings{Rows: z.Rows, Hidden: z.Mid, Width: z.Embedding, Bottleneck: z.Bottleneck}}}
 	})
 }
+
+// So have generated LayerNorms.
+func TestExampleNorms(t *testing.T) {
+	for _, norm := range []string{"generated", "trained"} {
+		s := Settings{Rows: 3, Hidden: 5, Width: 4, Bottleneck: 2, HeadStd: 0.5, AdapterNorm: norm}
+		pefttest.Gradients(t, peft.Given{Tasks: pefttest.Tasks, Visual: 3, Cells: 3}, &grids{s})
+	}
+}

@@ -38,13 +38,21 @@ func Toy(t testing.TB, g peft.Given, methods ...peft.Method) *t5.Model {
 	return m
 }
 
-// ToyBatch is a batch of its second task, or of its only one.
+// ToyBatch is a batch of its second task, or of its only one, with images if
+// there are any.
 func ToyBatch(g peft.Given) *t5.Batch {
-	return &t5.Batch{
+	b := &t5.Batch{
 		Source: [][]int32{{4, 5, 6, 7, 1}, {8, 9, 1}},
 		Target: [][]int32{{10, 11, 1}, {12, 1}},
 		Task:   min(1, max(len(g.Tasks)-1, 0)),
 	}
+	if g.Visual > 0 {
+		b.Images = t5.Images{Cells: g.Cells, Dim: g.Visual}
+		for i := range len(b.Source) * g.Cells * g.Visual {
+			b.Images.Features = append(b.Images.Features, float32(math.Cos(float64(5*i+2))))
+		}
+	}
+	return b
 }
 
 // Loss computes a batch and, if back, its gradients.
