@@ -41,7 +41,7 @@ const (
 	cocoLicence  = "annotations CC BY 4.0; images under the terms of Flickr, each with its own licence"
 	cocoCitation = "T.-Y. Lin, M. Maire, S. Belongie, L. Bourdev, R. Girshick, J. Hays, P. Perona, D. Ramanan, C. L. Zitnick, P. Dollár: Microsoft COCO: Common Objects in Context. ECCV 2014, arXiv 1405.0312"
 	cocoHome     = "https://cocodataset.org/#download"
-	karpathy     = "published size of the split (spec/hyperpelt.md, sections 10 and 15)"
+	karpathy     = "published size of the split (notes on the HyperPELT paper, sections 10 and 15)"
 	bySum        = "the sum of the Karpathy splits drawn from it"
 )
 

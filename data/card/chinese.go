@@ -1,7 +1,7 @@
 package card
 
 const (
-	skillnet6 = "spec/skillnet.md, section 6"
+	skillnet6 = "notes on the SkillNet-NLG paper, section 6"
 	lotHome   = "https://github.com/thu-coai/LOT-LongLM"
 	lotPaper  = "J. Guan, Z. Feng, Y. Chen, R. He, X. Mao, C. Fan, M. Huang: LOT: A Story-Centric Benchmark for Evaluating Chinese Long Text Understanding and Generation. TACL 2022, arXiv 2108.12960"
 	pawsx     = "Y. Yang, Y. Zhang, C. Tar, J. Baldridge: PAWS-X: A Cross-lingual Adversarial Dataset for Paraphrase Identification. EMNLP 2019, arXiv 1908.11828"

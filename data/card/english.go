@@ -11,7 +11,7 @@ const (
 	superCite  = "A. Wang, Y. Pruksachatkun, N. Nangia, A. Singh, J. Michael, F. Hill, O. Levy, S. R. Bowman: SuperGLUE: A Stickier Benchmark for General-Purpose Language Understanding Systems. NeurIPS 2019, arXiv 1905.00537"
 	tableTraps = "bare quotes mean nothing, a lone CR ends a line, short and long rows, labels by name or number, test files without labels"
 	lineTraps  = "keys keep their digits, repeated keys, labels of the wrong kind, lone surrogates, deep nesting, cut lines"
-	hyperpelt  = "spec/hyperpelt.md, sections 10 and 15"
+	hyperpelt  = "notes on the HyperPELT paper, sections 10 and 15"
 )
 
 // glueCard is the card of a task with train, validation and test.

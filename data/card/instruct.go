@@ -8,7 +8,7 @@ var instructCards = []Card{
 		Name: "alpaca", Also: []string{"alpaca/en", "alpaca/zh"}, Title: "Alpaca 52K and sets in its layout", Home: "https://github.com/tatsu-lab/stanford_alpaca",
 		Licence: "CC BY-NC 4.0", Citation: alpacaCitation,
 		Files:  []File{{Pattern: "alpaca_data.json", What: "instructions, inputs and outputs"}},
-		Counts: []Count{{Split: "train", Rows: 52002, Source: "spec/llama-adapter.md, section 4.1"}},
+		Counts: []Count{{Split: "train", Rows: 52002, Source: "notes on the LLaMA-Adapter paper, section 4.1"}},
 		Traps:  "empty inputs and outputs are values; JSON lines and arrays alike",
 		Sample: "alpaca",
 	},

@@ -3,8 +3,8 @@ package card
 const (
 	vqaLicence   = "questions and annotations CC BY 4.0; images under the terms of Flickr, each with its own licence"
 	vqaCitation  = "Y. Goyal, T. Khot, D. Summers-Stay, D. Batra, D. Parikh: Making the V in VQA Matter. CVPR 2017, arXiv 1612.00837"
-	hyperpelt15  = "spec/hyperpelt.md, section 15"
-	recollected  = "recollected in spec/hyperpelt.md, section 15; not re-counted"
+	hyperpelt15  = "notes on the HyperPELT paper, section 15"
+	recollected  = "recollected in notes on the HyperPELT paper, section 15; not re-counted"
 	flickrImages = "images of Flickr30k"
 	nlvr2Counts  = "the paper; with 6,970 that are not released they are the 107,292 of the corpus's page"
 )
@@ -129,7 +129,7 @@ var visionCards = []Card{
 			{Pattern: "pid_splits.json", What: "ids of splits, mini splits among them", Optional: true},
 		},
 		Counts: []Count{
-			{Split: "train", Rows: 12726, Source: "counted in pid_splits.json (spec/llama-adapter.md, section 2.3)"},
+			{Split: "train", Rows: 12726, Source: "counted in pid_splits.json (notes on the LLaMA-Adapter paper, section 2.3)"},
 			{Split: "val", Rows: 4241, Source: "counted in pid_splits.json"},
 			{Split: "test", Rows: 4241, Source: "counted in pid_splits.json"},
 		},
