@@ -16,6 +16,7 @@ type Generator struct {
 	Search decode.Generation // checked; what the model decides is the model's
 	Text   Detokenizer       // may be nil
 	Index  *vectors.Index    // nil without images
+	Pool   int               // side of grids after pooling; 0 as they are
 
 	// Batch is how many texts are written side by side.
 	Batch int
@@ -113,7 +114,7 @@ func (g *Generator) images(sources []source) (t5.Images, error) {
 	if err := f.Load(g.Index, names); err != nil {
 		return t5.Images{}, err
 	}
-	return textImages(&f)
+	return textImages(&f, g.Pool)
 }
 
 // NewGenerator returns a Generator with what the model decides filled in.

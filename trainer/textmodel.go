@@ -27,6 +27,7 @@ import (
 type TextModel struct {
 	Kind   string      `yaml:"kind" json:"kind" doc:"t5"`
 	Half   bool        `yaml:"half" json:"half,omitempty" doc:"keep frozen matrices as bfloat16"`
+	Pool   int         `yaml:"pool" json:"pool,omitempty" doc:"side of the grid of features after adaptive maximum pooling; by default as it is"`
 	Drop   *float64    `yaml:"drop" json:"drop,omitempty" doc:"dropout; by default what the backbone's config.json says"`
 	Random *RandomText `yaml:"random" json:"random,omitempty" doc:"a backbone of random weights, instead of the input backbone"`
 }
@@ -53,6 +54,9 @@ func (m *TextModel) check() error {
 	}
 	if d := m.Drop; d != nil && !(*d >= 0 && *d < 1) {
 		errs = append(errs, fmt.Errorf("model.drop: %g, want 0 or more and less than 1", *d))
+	}
+	if m.Pool < 0 {
+		errs = append(errs, fmt.Errorf("model.pool: %d, want at least 1", m.Pool))
 	}
 	if r := m.Random; r != nil {
 		r.Width, r.Heads, r.Layers = cmp.Or(r.Width, 64), cmp.Or(r.Heads, 4), cmp.Or(r.Layers, 2)
@@ -95,6 +99,8 @@ type TextInfo struct {
 	MaxTarget int              `json:"max_target"` // longest target of the training, EOS counted
 	Vocab     tokens.Vocab     `json:"vocab"`      // its files lie in the folder vocab/ of the checkpoint, if it was given
 	Features  *FeatureInfo     `json:"features,omitempty"`
+	Cells     int              `json:"cells,omitempty"` // vectors of an image, as the model sees it
+	Pool      int              `json:"pool,omitempty"`
 	Inputs    []store.InputRef `json:"inputs"` // of the training
 }
 
@@ -102,7 +108,7 @@ type TextInfo struct {
 func (x *TextInfo) given() peft.Given {
 	g := peft.Given{Tasks: x.Tasks}
 	if x.Features != nil {
-		g.Visual, g.Cells = x.Features.Dim, x.Features.Height*x.Features.Width
+		g.Visual, g.Cells = x.Features.Dim, x.Cells
 	}
 	return g
 }

@@ -111,7 +111,10 @@ func (s *Tune) open(ctx context.Context, t *pipeline.Task) (_ *tuning, err error
 			return nil, err
 		}
 		f := featureInfo(r.index.Options())
-		r.info.Features = &f
+		r.info.Features, r.info.Pool = &f, s.Model.Pool
+		if r.info.Cells, err = seenCells(r.index, s.Model.Pool); err != nil {
+			return nil, fmt.Errorf("input features: %w", err)
+		}
 	}
 	if err := r.openSet(); err != nil {
 		return nil, err

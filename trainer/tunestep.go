@@ -114,7 +114,7 @@ func (r *tuning) step(ctx context.Context, stream *feed.Stream) error {
 		}
 		all += len(x)
 	}
-	im, err := textImages(&b.Features)
+	im, err := textImages(&b.Features, r.info.Pool)
 	if err != nil {
 		return fmt.Errorf("step %d: %w", n, err)
 	}
@@ -170,25 +170,6 @@ func (r *tuning) count(task string, loss, rate float64) {
 	}
 	r.st.Curve = append(r.st.Curve, textPoint{Step: r.st.Step, Phase: phaseTrain, Metric: rateMetric, Value: rate, N: 1})
 	r.st.Sums = nil
-}
-
-// textImages gives a batch of features to the model: grids, or regions of which
-// all images have equally many.
-func textImages(f *feed.Features) (t5.Images, error) {
-	if f.N == 0 {
-		return t5.Images{}, nil
-	}
-	im := t5.Images{Cells: f.Cells, Dim: f.Dim, Features: f.Values}
-	for i, n := range f.Counts {
-		if n != f.Cells {
-			return im, fmt.Errorf("image %d of the batch has %d regions, others %d", i, n, f.Cells)
-		}
-	}
-	for i := 0; i+3 < len(f.Boxes); i += 4 { // x1 y1 x2 y2 becomes x1 x2 y1 y2 and the area
-		b := f.Boxes[i:][:4]
-		im.Boxes = append(im.Boxes, b[0], b[2], b[1], b[3], float32((b[2]-b[0])*(b[3]-b[1])))
-	}
-	return im, nil
 }
 
 // slicedImages returns the images of examples lo to hi.

@@ -52,8 +52,11 @@ func (r *tuning) openValidation() (*textValidation, error) {
 	if g.MaxNew == 0 {
 		g.MaxNew = longest
 	}
-	v.generator, err = NewGenerator(r.model, g, text, r.index)
-	return v, err
+	if v.generator, err = NewGenerator(r.model, g, text, r.index); err != nil {
+		return nil, err
+	}
+	v.generator.Pool = r.info.Pool
+	return v, nil
 }
 
 // readValidation reads a task's validation split: an example a source, the

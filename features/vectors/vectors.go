@@ -240,6 +240,16 @@ func (x *Index) Options() Options {
 	return x.files[0].o
 }
 
+// First returns how many vectors the first image has, 0 without images.
+func (x *Index) First() int {
+	for _, f := range x.files {
+		if f.Len() > 0 {
+			return f.Count(0)
+		}
+	}
+	return 0
+}
+
 // Find returns the file that holds an image's features and the row there.
 func (x *Index) Find(id string) (f *File, row int, ok bool) {
 	at, ok := x.rows[id]

@@ -22,6 +22,7 @@ import (
 	"espalier/trainer/peft/mam"
 	"espalier/trainer/peft/prefix"
 	"espalier/trainer/peft/prompt"
+	"espalier/trainer/peft/vl"
 )
 
 // Config chooses a method and configures it. Settings of a method that is not
@@ -42,6 +43,10 @@ type Config struct {
 	HyperPrefix *hyperpelt.Prefix    `yaml:"hyperprefix" json:"hyperprefix,omitempty" doc:"settings of hyperprefix"`
 	HyperPELT   *hyperpelt.Method    `yaml:"hyperpelt" json:"hyperpelt,omitempty" doc:"settings of hyperpelt"`
 	TaskEmbed   *hyperpelt.TaskEmbed `yaml:"task-embed" json:"task-embed,omitempty" doc:"settings of task-embed"`
+	ClipT5      *vl.Tokens           `yaml:"clip-t5" json:"clip-t5,omitempty" doc:"settings of clip-t5"`
+	VLT5        *vl.Tokens           `yaml:"vl-t5" json:"vl-t5,omitempty" doc:"settings of vl-t5"`
+	VLAdapter   *vl.Adapter          `yaml:"vl-adapter" json:"vl-adapter,omitempty" doc:"settings of vl-adapter"`
+	VLHyperPELT *vl.HyperPELT        `yaml:"vl-hyperpelt" json:"vl-hyperpelt,omitempty" doc:"settings of vl-hyperpelt"`
 }
 
 // An About describes a method.
@@ -131,6 +136,26 @@ var list = []method{
 		About{Name: "task-embed", Doc: "the embedding of a task of a trained hyperpelt", Source: "Zhang et al. 2022"},
 		func(c *Config) any { return &c.TaskEmbed },
 		func(c *Config) peft.Method { return c.TaskEmbed },
+	},
+	{
+		About{Name: "clip-t5", Doc: "all parameters, and maps that make the cells of images tokens", Source: "Sung et al. 2022", Images: true},
+		func(c *Config) any { return &c.ClipT5 },
+		func(c *Config) peft.Method { return c.ClipT5 },
+	},
+	{
+		About{Name: "vl-t5", Doc: "the same of regions with boxes", Source: "Cho et al. 2021", Images: true},
+		func(c *Config) any { return &c.VLT5 },
+		func(c *Config) peft.Method { return c.VLT5 },
+	},
+	{
+		About{Name: "vl-adapter", Doc: "such maps, and adapters behind sub-layers", Source: "Sung et al. 2022", Images: true},
+		func(c *Config) any { return &c.VLAdapter },
+		func(c *Config) peft.Method { return c.VLAdapter },
+	},
+	{
+		About{Name: "vl-hyperpelt", Doc: "hyperpelt, with prefixes and adapters made of the cells of images besides", Source: "Zhang et al. 2022", Images: true},
+		func(c *Config) any { return &c.VLHyperPELT },
+		func(c *Config) peft.Method { return c.VLHyperPELT },
 	},
 }
 

@@ -1,0 +1,81 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+
+	"espalier/features/vectors"
+	"espalier/trainer/feed"
+	"espalier/trainer/model/t5"
+)
+
+// seenCells is how many vectors of an image a text model sees: the cells of a
+// grid, pooled to a side of pool if that is not 0, or the regions of the first
+// image, which all others must have.
+func seenCells(x *vectors.Index, pool int) (int, error) {
+	o := x.Options()
+	switch {
+	case o.Height == 0 && pool != 0:
+		return 0, errors.New("regions have no grid: model.pool cannot be")
+	case pool > min(o.Height, o.Width) && o.Height > 0:
+		return 0, fmt.Errorf("a grid of %d by %d, model.pool: %d", o.Height, o.Width, pool)
+	case pool > 0:
+		return pool * pool, nil
+	case o.Height > 0:
+		return o.Height * o.Width, nil
+	case x.First() == 0:
+		return 0, errors.New("no images")
+	}
+	return x.First(), nil
+}
+
+// textImages gives a batch of features to the model: grids, or regions of which
+// all images have equally many.
+func textImages(f *feed.Features, pool int) (t5.Images, error) {
+	if f.N == 0 {
+		return t5.Images{}, nil
+	}
+	im := t5.Images{Cells: f.Cells, Dim: f.Dim, Features: f.Values}
+	for i, n := range f.Counts {
+		if n != f.Cells {
+			return im, fmt.Errorf("image %d of the batch has %d regions, others %d", i, n, f.Cells)
+		}
+	}
+	for i := 0; i+3 < len(f.Boxes); i += 4 { // x1 y1 x2 y2 becomes x1 x2 y1 y2 and the area
+		b := f.Boxes[i:][:4]
+		im.Boxes = append(im.Boxes, b[0], b[2], b[1], b[3], float32((b[2]-b[0])*(b[3]-b[1])))
+	}
+	if pool > 0 {
+		im.Features, im.Cells = poolGrids(f.Values, f.N, f.Height, f.Width, f.Dim, pool), pool*pool
+	}
+	return im, nil
+}
+
+// poolGrids takes the maximum of each of side by side parts of every grid, as
+// PyTorch's adaptive_max_pool2d cuts them: part i has the rows floor(i h/side) to
+// ceil((i+1) h/side), and so the columns. x is [n, h, w, dim].
+func poolGrids(x []float32, n, h, w, dim, side int) []float32 {
+	out := make([]float32, 0, n*side*side*dim)
+	for k := range n {
+		grid := x[k*h*w*dim:][:h*w*dim]
+		for i := range side {
+			for j := range side {
+				at := len(out)
+				first := true
+				for r := i * h / side; r < ((i+1)*h+side-1)/side; r++ {
+					for c := j * w / side; c < ((j+1)*w+side-1)/side; c++ {
+						cell := grid[(r*w+c)*dim:][:dim]
+						if first {
+							out, first = append(out, cell...), false
+							continue
+						}
+						for d, v := range cell {
+							out[at+d] = max(out[at+d], v)
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
