@@ -18,7 +18,8 @@ type convJob struct {
 	panels               []float32
 	half                 []uint16 // instead
 	round                bool     // x is rounded to bfloat16
-	rounded              []uint16 // x rounded, if rows of it are gathered
+	rounded              []uint16 // x rounded, if rows of it are gathered or it came so
+	yHalf                []uint16 // y in bfloat16 instead
 	ih, iw, in           int
 	kh, kw, stride, pad  int
 	oh, ow, outs, pixels int
@@ -34,8 +35,20 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	}
 	j := &d.conv
 	*j = convJob{
-		d: d, x: Floats(x), y: Floats(out), ih: x.Shape[1], iw: x.Shape[2], in: x.Shape[3],
+		d: d, ih: x.Shape[1], iw: x.Shape[2], in: x.Shape[3],
 		kh: w.Shape[0], kw: w.Shape[1], stride: max(c.Stride, 1), pad: c.Pad, outs: w.Shape[3], e: makeEpilogue(&c.Epilogue, 1, out),
+	}
+	pk, frozen := w.Store.(*packed)
+	j.round = frozen && pk.pairs
+	if j.round && x.DType == tensor.BFloat16 {
+		j.rounded = halves(x)
+	} else {
+		j.x = Floats(x)
+	}
+	if j.round && out.DType == tensor.BFloat16 {
+		j.yHalf = halves(out)
+	} else {
+		j.y = Floats(out)
 	}
 	j.oh, j.ow = (j.ih+2*c.Pad-j.kh)/j.stride+1, (j.iw+2*c.Pad-j.kw)/j.stride+1
 	if out.Shape[0] != x.Shape[0] || out.Shape[1] != j.oh || out.Shape[2] != j.ow {
@@ -47,7 +60,6 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	}
 	j.own = j.e.residual != nil && overlap(j.e.residual, j.y)
 	k := j.kh * j.kw * j.in
-	pk, frozen := w.Store.(*packed)
 	if quick(w, j.stride) {
 		var places []float32
 		if frozen {
@@ -59,8 +71,8 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 		d.winograd(j, x.Shape[0], places)
 		return
 	}
-	if frozen && pk.pairs {
-		j.half, j.round = pk.half, true
+	if j.round {
+		j.half = pk.half
 		d.roundedConv(j)
 		return
 	}

@@ -28,7 +28,7 @@ func (j *flatJob) Tile(_, t int) {
 // filter are rounded tile by tile.
 func (d *Device) roundedConv(j *convJob) {
 	j.cut(8)
-	if j.pointwise() {
+	if j.pointwise() || j.rounded != nil {
 		d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
 		return
 	}
@@ -48,13 +48,20 @@ func (j *convJob) roundedTile(thread, lo, hi int) {
 	if stride%512 == 0 {
 		stride += 32
 	}
+	direct := j.pointwise() && j.rounded != nil && k&1 == 0
 	words := (m*stride + 1) / 2
-	buf := j.d.local[thread].take(words + m*j.outs)
-	a, c := asHalves(buf[:words]), j.y[lo*j.outs:hi*j.outs]
-	if j.own {
-		c = buf[words:]
+	if direct {
+		words = 0
 	}
-	for r := range m {
+	buf := j.d.local[thread].take(words + m*j.outs)
+	a, c := asHalves(buf[:words]), buf[words:]
+	if j.yHalf == nil && !j.own {
+		c = j.y[lo*j.outs : hi*j.outs]
+	}
+	if direct {
+		a, stride = j.rounded[lo*k:hi*k], k
+	}
+	for r := 0; r < m && !direct; r++ {
 		row := a[r*stride:][:k+k&1]
 		if j.rounded == nil {
 			gemm.RoundHalf(row[:k], j.x[(lo+r)*k:][:k])
@@ -66,4 +73,7 @@ func (j *convJob) roundedTile(thread, lo, hi int) {
 	p := gemm.Rounded{M: m, N: j.outs, K: k, A: a, RowA: stride, B: j.half, C: c, LDC: j.outs}
 	p.Block(0, m, 0, j.outs)
 	j.finish(c, lo, m)
+	if j.yHalf != nil {
+		gemm.RoundHalf(j.yHalf[lo*j.outs:hi*j.outs], c)
+	}
 }

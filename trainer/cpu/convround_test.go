@@ -82,3 +82,40 @@ func TestRoundedConv(t *testing.T) {
 		}
 	}
 }
+
+// Images and outputs in bfloat16 are those in float32, rounded.
+func TestRoundedConvTypes(t *testing.T) {
+	d := New(2)
+	defer d.Close()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, c := range [][3]int{{1, 32, 40}, {3, 17, 33}, {1, 7, 5}} {
+		k, in, out := c[0], c[1], c[2]
+		fill := func(dt tensor.DType, shape ...int) tensor.Tensor {
+			x := make([]float32, tensor.Size(shape))
+			for i := range x {
+				x[i] = float32(r.NormFloat64())
+			}
+			t := d.Keep(dt, shape...)
+			d.Write(t, x)
+			return t
+		}
+		w := d.PackRounding(fill(tensor.BFloat16, k*k*in, out), false).View(k, k, in, out)
+		half := fill(tensor.BFloat16, 2, 9, 9, in)
+		x := d.Keep(tensor.Float32, 2, 9, 9, in)
+		d.Copy(x, half)
+		e := op.Conv{Pad: k / 2, Epilogue: op.Epilogue{Bias: fill(tensor.Float32, out), Act: op.ReLU}}
+		run := func(dt tensor.DType, x tensor.Tensor) []float32 {
+			y := d.Keep(dt, 2, 9, 9, out)
+			d.Conv(y, x, w, e)
+			got := make([]float32, y.Len())
+			d.Read(got, y)
+			return got
+		}
+		want, got, rounded := run(tensor.Float32, x), run(tensor.Float32, half), run(tensor.BFloat16, half)
+		for i, v := range want {
+			if got[i] != v || toBF16(rounded[i]) != toBF16(v) {
+				t.Fatalf("%v: number %d is %g and %g, want %g", c, i, got[i], rounded[i], v)
+			}
+		}
+	}
+}

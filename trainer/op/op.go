@@ -279,7 +279,7 @@ type Conv struct {
 // Convolve is the family of image work, forward only. x is [n,h,w,c], w is
 // [kh,kw,c,out], out [n, (h+2*Pad-kh)/Stride+1, (w+2*Pad-kw)/Stride+1, out]. A
 // matrix [kh*kw*c, out] of PackRounding, viewed as filters, rounds x as a product
-// rounds a.
+// rounds a; x and out may then be bfloat16.
 type Convolve interface {
 	Conv(out, x, w tensor.Tensor, c Conv)
 	// PackConv lays frozen filters out for Conv once and for all; see Pack.

@@ -89,7 +89,7 @@ var ErrWeights = errors.New("clip: no CLIP weights")
 func OpenTower(dev op.Device, w ckpt.Weights, o Options) (Tower, error) {
 	l := newLoader(dev, w)
 	if o.BF16 {
-		l.frozen = tensor.BFloat16
+		l.frozen, l.work.mid = tensor.BFloat16, tensor.BFloat16
 	}
 	switch {
 	case l.has("visual.layer1.0.conv1.weight"):

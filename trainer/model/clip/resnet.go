@@ -129,8 +129,13 @@ func (l *loader) conv(name, bn string, out, in, k, stride int) conv {
 
 // apply computes act(conv(x) + bias + residual) for x [n, h, w, c].
 func (c conv) apply(dev op.Device, x tensor.Tensor, act op.Act, residual tensor.Tensor) tensor.Tensor {
+	return c.into(dev, tensor.Float32, x, act, residual)
+}
+
+// into is apply with numbers of the given type.
+func (c conv) into(dev op.Device, dt tensor.DType, x tensor.Tensor, act op.Act, residual tensor.Tensor) tensor.Tensor {
 	n, h, w := x.Shape[0], x.Shape[1], x.Shape[2]
-	y := dev.Alloc(tensor.Float32, n, (h-1)/c.stride+1, (w-1)/c.stride+1, c.out)
+	y := dev.Alloc(dt, n, (h-1)/c.stride+1, (w-1)/c.stride+1, c.out)
 	dev.Conv(y, x, c.w, op.Conv{Stride: c.stride, Pad: c.pad, Epilogue: op.Epilogue{Bias: c.b, Act: act, Residual: residual, ActLast: true}})
 	return y
 }
@@ -143,8 +148,12 @@ func pooled(dev op.Device, x tensor.Tensor, by int) tensor.Tensor {
 
 // apply computes a block, ReLU after the sum, and gives x back.
 func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
-	y := b.conv1.apply(dev, x, op.ReLU, tensor.Tensor{})
-	z := b.conv2.apply(dev, y, op.ReLU, tensor.Tensor{})
+	pooling := dev.mid
+	if b.stride > 1 {
+		pooling = tensor.Float32
+	}
+	y := b.conv1.into(dev, dev.mid, x, op.ReLU, tensor.Tensor{})
+	z := b.conv2.into(dev, pooling, y, op.ReLU, tensor.Tensor{})
 	dev.done(y)
 	if b.stride > 1 {
 		y = pooled(dev, z, b.stride)
@@ -168,7 +177,11 @@ func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
 // trunk computes the grid [n, h, w, c].
 func (r *resNet) trunk(x tensor.Tensor) tensor.Tensor {
 	for i := range r.stem {
-		y := r.stem[i].apply(r.dev, x, op.ReLU, tensor.Tensor{})
+		dt := r.dev.mid
+		if i == len(r.stem)-1 {
+			dt = tensor.Float32 // a pool follows
+		}
+		y := r.stem[i].into(r.dev, dt, x, op.ReLU, tensor.Tensor{})
 		r.dev.done(x)
 		x = y
 		r.trace(fmt.Sprintf("stem%d", i+1), x)

@@ -12,21 +12,22 @@ type workspace struct {
 	op.Device
 	free []tensor.Tensor // kept, flat
 	lent map[tensor.Storage]tensor.Tensor
+	mid  tensor.DType // of what only convolutions read
 }
 
 func newWorkspace(dev op.Device) *workspace {
-	return &workspace{Device: dev, lent: map[tensor.Storage]tensor.Tensor{}}
+	return &workspace{Device: dev, lent: map[tensor.Storage]tensor.Tensor{}, mid: tensor.Float32}
 }
 
 // Alloc returns the smallest tensor that is free and large enough. It is valid
-// until done or reclaim. Numbers other than float32 come from the arena.
+// until done or reclaim. Integers come from the arena.
 func (w *workspace) Alloc(dt tensor.DType, shape ...int) tensor.Tensor {
-	if dt != tensor.Float32 {
+	if dt == tensor.Int32 {
 		return w.Device.Alloc(dt, shape...)
 	}
 	n, best := tensor.Size(shape), -1
 	for i, t := range w.free {
-		if t.Len() >= n && (best < 0 || t.Len() < w.free[best].Len()) {
+		if t.DType == dt && t.Len() >= n && (best < 0 || t.Len() < w.free[best].Len()) {
 			best = i
 		}
 	}
