@@ -251,7 +251,7 @@ func newNLVR2(*spec, *Request) (family, error) {
 			for i, id := range c.IDs {
 				p := strings.Split(id, "-")
 				if len(p) != 4 {
-					return nil, fmt.Errorf("metric nlvr2: id %s: want SPLIT-SET-PAIR-SENTENCE, as in dev-850-0-0", id)
+					return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric nlvr2: id %s: want SPLIT-SET-PAIR-SENTENCE, as in dev-850-0-0", id)}
 				}
 				sentence[i] = p[0] + "-" + p[1] + "-" + p[3]
 				right[i] = strings.EqualFold(pytext.Strip(c.Predictions[i]), pytext.Strip(c.References[i][0]))

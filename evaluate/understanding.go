@@ -196,7 +196,7 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 func (c *corpus) question(i int, metric string) (string, error) {
 	k := strings.LastIndexAny(c.IDs[i], "/_-")
 	if k < 0 {
-		return "", fmt.Errorf("metric %s: id %s: want QUESTION/ANSWER", metric, c.IDs[i])
+		return "", &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric %s: id %s: want QUESTION/ANSWER", metric, c.IDs[i])}
 	}
 	return c.IDs[i][:k], nil
 }

@@ -9,7 +9,7 @@
 //	jsonl    one JSON object a line
 //	map      one JSON object whose names are the ids: of texts, or of objects
 //	squad    a JSON object with "data": paragraphs with questions, as SQuAD's
-//	tsv      columns separated by tabs: id and text, or named by a first line (only if asked for, or by the name's end)
+//	tsv      columns separated by tabs: id and text, or named by a first line (asked for, by the name's end, or by such a line)
 //	parquet, arrow
 //	m2       blocks of lines, the first "S source": a block is one reference, its id the number of the block, from 1
 //	lines    one text a line; its id is the number of the line, from 1
@@ -294,6 +294,17 @@ func read(ctx context.Context, src *Source, role Role, set *Set, yield func(reco
 	return readTable(f, src, format, role, check)
 }
 
+// namedColumns reports that the first line names columns of ids and of texts.
+func (s *Source) namedColumns(head []byte, role Role) bool {
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	id, text := false, false
+	for cell := range bytes.SplitSeq(bytes.TrimSuffix(line, []byte{'\r'}), []byte{'\t'}) {
+		id = id || slices.Contains(s.idNames("tsv"), string(cell))
+		text = text || slices.Contains(s.textNames(role), string(cell))
+	}
+	return id && text
+}
+
 // detect tells the layout by the first bytes.
 func (f *file) detect(src *Source, role Role) (string, error) {
 	head := make([]byte, min(f.size, 1<<16))
@@ -320,7 +331,7 @@ func (f *file) detect(src *Source, role Role) (string, error) {
 		}
 	}
 	switch {
-	case f.ext == ".tsv":
+	case f.ext == ".tsv", src.namedColumns(head, role):
 		return "tsv", nil
 	case bytes.HasPrefix(head, []byte("S ")) && (f.ext == ".m2" || bytes.Contains(head, []byte("\nA ")) && bytes.Contains(head, []byte("|||"))):
 		return "m2", nil

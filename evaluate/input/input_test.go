@@ -88,6 +88,10 @@ func TestLayouts(t *testing.T) {
 	}{
 		{"annotations in the order of images", "a.json", []byte(annotations), Source{}, References, "b=b a;5=five a/five b;7=;"},
 		{"annotations without images", "a.json", []byte(`{"annotations": [{"image_id": 2, "caption": "x"}, {"image_id": 1, "caption": "y"}]}`), Source{}, References, "2=x;1=y;"},
+		{"columns by their names", "r", []byte("id\tother\ttext\r\n7\tx\ta b\r\n"), Source{}, Predictions, "7=a b;"},
+		{"lists of objects", "r.jsonl", []byte(`{"id": 1, "answers": [{"answer": "s", "raw_answer": "r"}]}`), Source{Text: "answers.raw_answer"}, References, "1=r;"},
+		{"SQuAD's answers of a table", "r.jsonl", []byte(`{"id": 1, "answers": {"text": ["a", "b"], "answer_start": [1, 2]}}`), Source{}, References, "1=a/b;"},
+		{"tuples", "r.jsonl", []byte(`{"id": 1, "refs": [["girl"], ["girl", "young"]]}`), Source{}, References, `1=[["girl"],["girl", "young"]];`},
 		{"results", "r.json", []byte(`[{"image_id": 5, "caption": "a", "id": 1}, {"image_id": "06", "caption": "b"}]`), Source{}, Predictions, "5=a;06=b;"},
 		{"empty results", "r.json", []byte(` [ ] `), Source{}, Predictions, ""},
 		{"references of an array", "r.json", []byte(`[{"image_id": 5, "test": "no", "refs": ["a", "b"]}]`), Source{}, References, "5=a/b;"},

@@ -36,7 +36,11 @@ const shown = 5
 // an error.
 func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 	if pred.ByLine != refs.ByLine {
-		return nil, fmt.Errorf("predictions are read as %s and references as %s: line numbers and ids do not join", pred.layout, refs.layout)
+		lines, what := pred, "predictions"
+		if refs.ByLine {
+			lines, what = refs, "references"
+		}
+		return nil, &pipeline.RefusedError{File: lines.file(), Offset: -1, Reason: fmt.Sprintf("predictions are read as %s and references as %s: line numbers and ids do not join%s", pred.layout, refs.layout, lines.guess(what))}
 	}
 	var stray []string
 	for i, id := range pred.IDs {
@@ -98,6 +102,28 @@ func Join(pred, refs *Set, missing Missing) (*Joined, error) {
 		return nil, fmt.Errorf("nothing to score: %d predictions, %d references", len(pred.IDs), len(refs.IDs))
 	}
 	return out, nil
+}
+
+// file names the set's first file.
+func (s *Set) file() string {
+	if len(s.Places) == 0 {
+		return "-"
+	}
+	return s.Places[0].File
+}
+
+// guess says what lines of text could be instead.
+func (s *Set) guess(what string) string {
+	if len(s.Texts) == 0 || len(s.Texts[0]) == 0 {
+		return ""
+	}
+	switch text := s.Texts[0][0]; {
+	case strings.Contains(text, "\t"):
+		return fmt.Sprintf("; the %s have tabs: as columns id and text they need a first line that names them, or a name that ends in .tsv", what)
+	case strings.HasPrefix(text, "{"):
+		return fmt.Sprintf("; the first of the %s looks like JSON that is cut or has more than one object a line", what)
+	}
+	return fmt.Sprintf("; give the %s ids, as JSON lines {\"id\": .., \"text\": ..} or columns", what)
 }
 
 // aligned joins sets of the same ids in the same order, whose memory it takes
