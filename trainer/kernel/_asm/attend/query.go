@@ -138,6 +138,24 @@ func queryScores(i asm.ISA) {
 	step(true)
 
 	Label("join")
+	if i.Lanes == 16 {
+		sums := fourSums(acc)
+		left := GP64()
+		MOVQ(q.keys, left)
+		SUBQ(j, left)
+		CMPQ(left, U8(4))
+		JL(LabelRef("few"))
+		VMOVUPS(sums.AsX(), Mem{Base: q.scores, Index: j, Scale: 4})
+		ADDQ(U8(4), j)
+		CMPQ(j, q.keys)
+		JL(LabelRef("group"))
+		JMP(LabelRef("done"))
+		Label("few")
+		i.StoreMasked(sums, i.First(i.Spread(left), 0), Mem{Base: q.scores, Index: j, Scale: 4})
+		Label("done")
+		q.next("head", at)
+		return
+	}
 	for g := range acc {
 		sum := asm.Join(i, acc[g], func(i asm.ISA, a, b vec) vec { return i.Add(a, b) })
 		VMOVSS(sum.AsX(), Mem{Base: q.scores, Index: j, Scale: 4})
@@ -151,6 +169,37 @@ func queryScores(i asm.ISA) {
 	JL(LabelRef("group"))
 	Label("done")
 	q.next("head", at)
+}
+
+// fourSums joins the lanes of four keys as asm.Join does, side by side, and
+// returns their sums in the first four lanes.
+func fourSums(acc [][]vec) vec {
+	i := asm.AVX512
+	shuffle := func(imm uint8, a, b vec) vec {
+		d := i.Vec()
+		VSHUFF32X4(U8(imm), b, a, d)
+		return d
+	}
+	turn := func(imm uint8, a vec) vec {
+		d := i.Vec()
+		VPERMILPS(U8(imm), a, d)
+		return d
+	}
+	var key [4]vec
+	for g := range key {
+		key[g] = i.Add(acc[g][0], acc[g][1])
+	}
+	var pair [2]vec
+	for g := range pair { // quarters 0 and 2 of each key, then 1 and 3
+		a, b := key[2*g], key[2*g+1]
+		pair[g] = i.Add(shuffle(0x44, a, b), shuffle(0xee, a, b))
+	}
+	v := i.Add(shuffle(0x88, pair[0], pair[1]), shuffle(0xdd, pair[0], pair[1]))
+	v = i.Add(v, turn(0x4e, v))
+	v = i.Add(v, turn(0xb1, v))
+	d := i.Vec()
+	VPERMPS(v, i.Copy(asm.Words("firsts", 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12)), d)
+	return d
 }
 
 // queryValues adds up the rows by the scores of each head. An element is one
