@@ -115,33 +115,53 @@ func TestAnswersByHand(t *testing.T) {
 		metric, pred, refs string
 		want               map[string]float64
 	}{
-		"cmrc": {"cmrc", `{"id":1,"text":"在北京"}` + "\n" + `{"id":2,"text":"二人"}`, `{"id":1,"answers":["北京大学"]}` + "\n" + `{"id":2,"answers":["二人。"]}`,
-			map[string]float64{"cmrc-em": 50, "cmrc-f1": 50 * (4.0/7 + 1), "cmrc-average": 25 + 25*(4.0/7+1)}},
-		"drcd": {"drcd", `{"id":1,"text":"《北京》"}` + "\n" + `{"id":2,"text":"京北，大"}`, `{"id":1,"answers":["北京"]}` + "\n" + `{"id":2,"answers":["北京"]}`,
-			map[string]float64{"drcd-em": 50, "drcd-f1": 50 * (1 + 0.8)}},
-		"gqa": {"gqa", `{"id":"a","text":"yes"}` + "\n" + `{"id":"b","text":"cat"}` + "\n" + `{"id":"c","text":"no"}`,
+		"cmrc": {
+			"cmrc", `{"id":1,"text":"在北京"}` + "\n" + `{"id":2,"text":"二人"}`, `{"id":1,"answers":["北京大学"]}` + "\n" + `{"id":2,"answers":["二人。"]}`,
+			map[string]float64{"cmrc-em": 50, "cmrc-f1": 50 * (4.0/7 + 1), "cmrc-average": 25 + 25*(4.0/7+1)},
+		},
+		"drcd": {
+			"drcd", `{"id":1,"text":"《北京》"}` + "\n" + `{"id":2,"text":"京北，大"}`, `{"id":1,"answers":["北京"]}` + "\n" + `{"id":2,"answers":["北京"]}`,
+			map[string]float64{"drcd-em": 50, "drcd-f1": 50 * (1 + 0.8)},
+		},
+		"gqa": {
+			"gqa", `{"id":"a","text":"yes"}` + "\n" + `{"id":"b","text":"cat"}` + "\n" + `{"id":"c","text":"no"}`,
 			`{"id":"a","answer":"yes","isBalanced":true,"types":{"structural":"verify","semantic":"attr"},"entailed":["a","b","c"]}` + "\n" +
 				`{"id":"b","answer":"dog","isBalanced":true,"types":{"structural":"query","semantic":"obj"},"entailed":[]}` + "\n" +
 				`{"id":"c","answer":"no","isBalanced":false,"types":{"structural":"verify","semantic":"attr"},"entailed":[]}`,
-			map[string]float64{"gqa": 50, "gqa-binary": 100, "gqa-open": 0, "gqa-consistency": 50, "gqa-query": 0, "gqa-verify": 100, "gqa-attr": 100, "gqa-obj": 0}},
+			map[string]float64{"gqa": 50, "gqa-binary": 100, "gqa-open": 0, "gqa-consistency": 50, "gqa-query": 0, "gqa-verify": 100, "gqa-attr": 100, "gqa-obj": 0},
+		},
 		"gqa without fields": {"gqa", `{"id":"a","text":"yes"}`, `{"id":"a","answer":"yes"}`, map[string]float64{"gqa": 100}},
-		"snli-ve": {"snli-ve", `{"id":1,"text":"entailment"}` + "\n" + `{"id":2,"text":"neutral"}`, `{"id":1,"label":"entailment"}` + "\n" + `{"id":2,"label":"contradiction"}`,
-			map[string]float64{"snli-ve": 50, "snli-ve-entailment": 100, "snli-ve-contradiction": 0}},
-		"nlvr2": {"nlvr2", `{"id":"dev-1-0-0","text":"True"}` + "\n" + `{"id":"dev-1-1-0","text":"False"}` + "\n" + `{"id":"dev-1-0-1","text":"True"}`,
+		"snli-ve": {
+			"snli-ve", `{"id":1,"text":"entailment"}` + "\n" + `{"id":2,"text":"neutral"}`, `{"id":1,"label":"entailment"}` + "\n" + `{"id":2,"label":"contradiction"}`,
+			map[string]float64{"snli-ve": 50, "snli-ve-entailment": 100, "snli-ve-contradiction": 0},
+		},
+		"nlvr2": {
+			"nlvr2", `{"id":"dev-1-0-0","text":"True"}` + "\n" + `{"id":"dev-1-1-0","text":"False"}` + "\n" + `{"id":"dev-1-0-1","text":"True"}`,
 			`{"id":"dev-1-0-0","label":"True"}` + "\n" + `{"id":"dev-1-1-0","label":"True"}` + "\n" + `{"id":"dev-1-0-1","label":"True"}`,
-			map[string]float64{"nlvr2": 200.0 / 3, "nlvr2-consistency": 50}},
-		"spice": {"spice", `{"id":1,"text":[["girl"],["dog"]]}` + "\n" + `{"id":2,"text":[["cat"]]}`, `{"id":1,"refs":[[["girl"],["girl","young"]],[["girl"],["bench"],["girl","on","bench"]]]}` + "\n" + `{"id":2,"refs":[["cat"]]}`,
-			map[string]float64{"spice": (1.0/3 + 1) / 2, "spice-p": .75, "spice-r": .625, "spice-object": .75, "spice-object-p": .75, "spice-object-r": .75,
-				"spice-attribute": 0, "spice-attribute-p": 0, "spice-attribute-r": 0, "spice-relation": 0, "spice-relation-p": 0, "spice-relation-r": 0}},
-		"glue": {"glue", `{"id":"cola/1","text":"1"}` + "\n" + `{"id":"cola/2","text":"0"}` + "\n" + `{"id":"MRPC/1","text":"1"}` + "\n" + `{"id":"MRPC/2","text":"1"}` + "\n" + `{"id":"mnli-mm/1","text":"0"}` + "\n" + `{"id":"mnli-m/1","text":"2"}` + "\n" + `{"id":"stsb/1","text":"1"}` + "\n" + `{"id":"stsb/2","text":"1"}`,
+			map[string]float64{"nlvr2": 200.0 / 3, "nlvr2-consistency": 50},
+		},
+		"spice": {
+			"spice", `{"id":1,"text":[["girl"],["dog"]]}` + "\n" + `{"id":2,"text":[["cat"]]}`, `{"id":1,"refs":[[["girl"],["girl","young"]],[["girl"],["bench"],["girl","on","bench"]]]}` + "\n" + `{"id":2,"refs":[["cat"]]}`,
+			map[string]float64{
+				"spice": (1.0/3 + 1) / 2, "spice-p": .75, "spice-r": .625, "spice-object": .75, "spice-object-p": .75, "spice-object-r": .75,
+				"spice-attribute": 0, "spice-attribute-p": 0, "spice-attribute-r": 0, "spice-relation": 0, "spice-relation-p": 0, "spice-relation-r": 0,
+			},
+		},
+		"glue": {
+			"glue", `{"id":"cola/1","text":"1"}` + "\n" + `{"id":"cola/2","text":"0"}` + "\n" + `{"id":"MRPC/1","text":"1"}` + "\n" + `{"id":"MRPC/2","text":"1"}` + "\n" + `{"id":"mnli-mm/1","text":"0"}` + "\n" + `{"id":"mnli-m/1","text":"2"}` + "\n" + `{"id":"stsb/1","text":"1"}` + "\n" + `{"id":"stsb/2","text":"1"}`,
 			`{"id":"cola/1","label":1}` + "\n" + `{"id":"cola/2","label":0}` + "\n" + `{"id":"MRPC/1","label":1}` + "\n" + `{"id":"MRPC/2","label":0}` + "\n" + `{"id":"mnli-mm/1","label":0}` + "\n" + `{"id":"mnli-m/1","label":0}` + "\n" + `{"id":"stsb/1","label":1}` + "\n" + `{"id":"stsb/2","label":2}`,
-			map[string]float64{"glue": (1 + (0.5+2.0/3)/2 + 0.5 + 0) / 4, "glue-cola-matthews": 1, "glue-mrpc-accuracy": .5, "glue-mrpc-f1": 2.0 / 3, "glue-mnli-accuracy": 0, "glue-mnlimm-accuracy": 1, "glue-stsb-pearson": nan, "glue-stsb-spearman": nan}},
-		"glue by value": {"glue:average=values", `{"id":"sst-2/1","text":"1"}` + "\n" + `{"id":"qqp/1","text":"1"}` + "\n" + `{"id":"qqp/2","text":"1"}`,
+			map[string]float64{"glue": (1 + (0.5+2.0/3)/2 + 0.5 + 0) / 4, "glue-cola-matthews": 1, "glue-mrpc-accuracy": .5, "glue-mrpc-f1": 2.0 / 3, "glue-mnli-accuracy": 0, "glue-mnlimm-accuracy": 1, "glue-stsb-pearson": nan, "glue-stsb-spearman": nan},
+		},
+		"glue by value": {
+			"glue:average=values", `{"id":"sst-2/1","text":"1"}` + "\n" + `{"id":"qqp/1","text":"1"}` + "\n" + `{"id":"qqp/2","text":"1"}`,
 			`{"id":"sst-2/1","label":0}` + "\n" + `{"id":"qqp/1","label":1}` + "\n" + `{"id":"qqp/2","label":0}`,
-			map[string]float64{"glue": (0 + .5 + 2.0/3) / 3, "glue-sst2-accuracy": 0, "glue-qqp-accuracy": .5, "glue-qqp-f1": 2.0 / 3}},
-		"superglue": {"superglue", `{"id":"multirc/0/0","text":"1"}` + "\n" + `{"id":"multirc/0/1","text":"1"}` + "\n" + `{"id":"record/1","text":"the cat"}` + "\n" + `{"id":"cb/1","text":"0"}` + "\n" + `{"id":"cb/2","text":"1"}` + "\n" + `{"id":"cb/3","text":"1"}` + "\n" + `{"id":"cb/4","text":"1"}`,
+			map[string]float64{"glue": (0 + .5 + 2.0/3) / 3, "glue-sst2-accuracy": 0, "glue-qqp-accuracy": .5, "glue-qqp-f1": 2.0 / 3},
+		},
+		"superglue": {
+			"superglue", `{"id":"multirc/0/0","text":"1"}` + "\n" + `{"id":"multirc/0/1","text":"1"}` + "\n" + `{"id":"record/1","text":"the cat"}` + "\n" + `{"id":"cb/1","text":"0"}` + "\n" + `{"id":"cb/2","text":"1"}` + "\n" + `{"id":"cb/3","text":"1"}` + "\n" + `{"id":"cb/4","text":"1"}`,
 			`{"id":"multirc/0/0","label":1}` + "\n" + `{"id":"multirc/0/1","label":0}` + "\n" + `{"id":"record/1","answers":["cat","dog"]}` + "\n" + `{"id":"cb/1","label":0}` + "\n" + `{"id":"cb/2","label":0}` + "\n" + `{"id":"cb/3","label":1}` + "\n" + `{"id":"cb/4","label":1}`,
-			map[string]float64{"superglue": (1.0/3 + 1 + (.75+.7333333333333334)/2) / 3, "superglue-multirc-f1a": 2.0 / 3, "superglue-multirc-em": 0, "superglue-record-f1": 1, "superglue-record-em": 1, "superglue-cb-accuracy": .75, "superglue-cb-f1": .7333333333333334}},
+			map[string]float64{"superglue": (1.0/3 + 1 + (.75+.7333333333333334)/2) / 3, "superglue-multirc-f1a": 2.0 / 3, "superglue-multirc-em": 0, "superglue-record-f1": 1, "superglue-record-em": 1, "superglue-cb-accuracy": .75, "superglue-cb-f1": .7333333333333334},
+		},
 	} {
 		expect(t, name, scored(t, c.metric, c.pred, c.refs), c.want)
 	}

@@ -17,9 +17,16 @@ type contraction struct {
 }
 
 var contractions = []contraction{
-	{first: "can", second: "not"}, {first: "d", second: "'ye"}, {first: "gim", second: "me"}, {first: "gon", second: "na"},
-	{first: "got", second: "ta"}, {first: "lem", second: "me"}, {first: "more", second: "'n"}, {first: "wan", second: "na", blankAfter: true},
-	{first: "'t", second: "is", blankBefore: true}, {first: "'t", second: "was", blankBefore: true},
+	{first: "can", second: "not"},
+	{first: "d", second: "'ye"},
+	{first: "gim", second: "me"},
+	{first: "gon", second: "na"},
+	{first: "got", second: "ta"},
+	{first: "lem", second: "me"},
+	{first: "more", second: "'n"},
+	{first: "wan", second: "na", blankAfter: true},
+	{first: "'t", second: "is", blankBefore: true},
+	{first: "'t", second: "was", blankBefore: true},
 }
 
 // A step replaces matches of a pattern.
