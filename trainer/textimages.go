@@ -3,11 +3,43 @@ package trainer
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"espalier/features/vectors"
+	"espalier/pipeline"
 	"espalier/trainer/feed"
 	"espalier/trainer/model/t5"
 )
+
+// isFeatures reports whether an input is image features: features, or several
+// such as features-coco.
+func isFeatures(name string) bool { return name == "features" || strings.HasPrefix(name, "features-") }
+
+// openFeatures opens all image features of a stage, nil if it has none. An image
+// that is in several must be the same in all.
+func openFeatures(t *pipeline.Task, c *closer) (*vectors.Index, error) {
+	var files []*vectors.File
+	for _, name := range slices.Sorted(maps.Keys(t.In)) {
+		if !isFeatures(name) {
+			continue
+		}
+		more, err := openVectorFiles(t.In[name], c, nil)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	x, err := vectors.JoinIndex(files...)
+	if err != nil {
+		return nil, fmt.Errorf("input features: %w", err)
+	}
+	return x, nil
+}
 
 // seenCells is how many vectors of an image a text model sees: the cells of a
 // grid, pooled to a side of pool if that is not 0, or the regions of the first

@@ -167,6 +167,18 @@ type shardOf map[string]int
 // openVectors opens all vector shards of an input. where, if not nil, receives
 // the place of each image's shard among the manifest's files.
 func openVectors(in *pipeline.Input, c *closer, where shardOf) (*vectors.Index, error) {
+	files, err := openVectorFiles(in, c, where)
+	if err != nil {
+		return nil, err
+	}
+	x, err := vectors.NewIndex(files...)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", in.Name, err)
+	}
+	return x, nil
+}
+
+func openVectorFiles(in *pipeline.Input, c *closer, where shardOf) ([]*vectors.File, error) {
 	var files []*vectors.File
 	for i, e := range in.Manifest.Files {
 		if e.Schema != vectors.GridSchema && e.Schema != vectors.RegionSchema {
@@ -191,11 +203,7 @@ func openVectors(in *pipeline.Input, c *closer, where shardOf) (*vectors.Index, 
 	if len(files) == 0 {
 		return nil, fmt.Errorf("input %s: no vector shards", in.Name)
 	}
-	x, err := vectors.NewIndex(files...)
-	if err != nil {
-		return nil, fmt.Errorf("input %s: %w", in.Name, err)
-	}
-	return x, nil
+	return files, nil
 }
 
 const vocabFile = "vocab.json"

@@ -19,7 +19,7 @@ import (
 //
 // Inputs: backbone (the folder of a published T5, unless the model is random),
 // vocab (its vocabulary's file; for validation), features (vector shards, if
-// the tasks have images), init (a checkpoint of Tune to go on from), and token
+// the tasks have images; several as features-NAME), init (a checkpoint of Tune to go on from), and token
 // shards of the tasks, one task under each other name. Outputs of
 // preprocess/split under other names say which rows the splits have. Output: model.safetensors
 // and model.json (the trained tensors with the best mean over the metrics of all

@@ -106,10 +106,10 @@ func (s *Tune) open(ctx context.Context, t *pipeline.Task) (_ *tuning, err error
 	if err != nil {
 		return nil, err
 	}
-	if in := t.In["features"]; in != nil {
-		if r.index, err = openVectors(in, &r.files, nil); err != nil {
-			return nil, err
-		}
+	if r.index, err = openFeatures(t, &r.files); err != nil {
+		return nil, err
+	}
+	if r.index != nil {
 		f := featureInfo(r.index.Options())
 		r.info.Features, r.info.Pool = &f, s.Model.Pool
 		if r.info.Cells, err = seenCells(r.index, s.Model.Pool); err != nil {
@@ -152,7 +152,7 @@ func (r *tuning) openTasks() (vocab tokens.Vocab, err error) {
 		return vocab, err
 	}
 	for name, in := range r.t.In {
-		if slices.Contains(notTasks, name) || isMembers(in) {
+		if slices.Contains(notTasks, name) || isFeatures(name) || isMembers(in) {
 			continue
 		}
 		task := textTask{in: in}

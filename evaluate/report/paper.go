@@ -13,9 +13,10 @@ type paper struct {
 	Title   string
 	Source  string
 	Metrics []string
-	Labels  []string // of Metrics for people; by default theirs
-	Each    bool     // all scores of a report stand beside it, not its main ones alone
-	Split   string   // whose number of examples is compared; "" for none
+	Labels  []string           // of Metrics for people; by default theirs
+	Each    bool               // all scores of a report stand beside it, not its main ones alone
+	Scale   map[string]float64 // factors of metrics that are not 0 to 1; by default 100
+	Split   string             // whose number of examples is compared; "" for none
 	Rows    []paperRow
 	Ours    []paperRow
 }
@@ -38,6 +39,8 @@ var published = map[string]*paper{
 	"hyperpelt-glue":    &hyperpeltGLUE,
 	"hyperpelt-fewshot": &hyperpeltFewShot,
 	"hyperpelt-vl":      &hyperpeltVL,
+
+	"hyperpelt-vl-fewshot": &hyperpeltVLFewShot,
 	"acort": {
 		Title: "ACORT (Tan et al. 2022), COCO Karpathy test split, after SCST, beam 5",
 		Source: "The rows ORT, SubICap, Up-Down and Att2all are from the authors' figure data, ACORT-base and -small from their published runs, " +
@@ -89,13 +92,21 @@ func comparison(name string, page *page) *paper {
 		for _, m := range p.Metrics {
 			cell := ""
 			if r, ok := s.Rows[m]; ok {
-				cell = fixed(100*r.Value, p.digits())
+				cell = fixed(r.Value*p.scale(m), p.digits())
 			}
 			row.Values = append(row.Values, cell)
 		}
 		p.Ours = append(p.Ours, row)
 	}
 	return &p
+}
+
+// scale is the factor that makes a score a percentage.
+func (p *paper) scale(metric string) float64 {
+	if v, ok := p.Scale[metric]; ok {
+		return v
+	}
+	return 100
 }
 
 // digits is how many are printed behind the point.

@@ -49,7 +49,7 @@ type Report struct {
 	Ceiling  string   `yaml:"ceiling" json:"ceiling" doc:"scores that main is compared with, as a share; by default ceiling, if there is such an input"`
 	Control  string   `yaml:"control" json:"control" doc:"scores that main is a multiple of; by default shuffled, if there is such an input"`
 	Metric   string   `yaml:"metric" json:"metric" doc:"metric of the figure and of the pictures' order; by default cider"`
-	Paper    string   `yaml:"paper" json:"paper" doc:"published table to print beside the scores: acort, acort-xe, hyperpelt-glue, hyperpelt-fewshot or hyperpelt-vl"`
+	Paper    string   `yaml:"paper" json:"paper" doc:"published table to print beside the scores: acort, acort-xe, hyperpelt-glue, -fewshot, -vl or -vl-fewshot"`
 	Pictures *int     `yaml:"pictures" json:"pictures" doc:"images in each group of the page of pictures; by default 8, 0 for none"`
 	Split    string   `yaml:"split" json:"split" doc:"split of the pictures; by default test"`
 	Remarks  []string `yaml:"remarks" json:"remarks" doc:"sentences printed below the heading"`

@@ -10,10 +10,13 @@
 package vectors
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"slices"
 	"strconv"
 
 	"espalier/pipeline/shard"
@@ -208,7 +211,13 @@ type Index struct {
 
 // NewIndex makes an index over files, which must hold vectors of the same
 // kind and size, and no id twice.
-func NewIndex(files ...*File) (*Index, error) {
+func NewIndex(files ...*File) (*Index, error) { return newIndex(files, false) }
+
+// JoinIndex is NewIndex, but an image may be in several files if they hold the
+// same of it.
+func JoinIndex(files ...*File) (*Index, error) { return newIndex(files, true) }
+
+func newIndex(files []*File, again bool) (*Index, error) {
 	x := &Index{files: files, rows: map[string]int{}}
 	n := 0
 	for k, f := range files {
@@ -220,13 +229,33 @@ func NewIndex(files ...*File) (*Index, error) {
 		for i := range f.Len() {
 			id := f.ID(i)
 			if _, twice := x.rows[id]; twice {
-				return nil, fmt.Errorf("image %s has features twice", strconv.Quote(id))
+				if !again {
+					return nil, fmt.Errorf("image %s has features twice", strconv.Quote(id))
+				}
+				if err := x.compare(id, f, i); err != nil {
+					return nil, err
+				}
+				continue
 			}
 			x.rows[id] = n + i
 		}
 		n += f.Len()
 	}
 	return x, nil
+}
+
+// compare holds that row i of a file is what the index has of the image.
+func (x *Index) compare(id string, f *File, i int) error {
+	var a, b Row
+	g, k, _ := x.Find(id)
+	if err := errors.Join(g.Read(k, &a), f.Read(i, &b)); err != nil {
+		return err
+	}
+	bits := func(x, y float32) int { return cmp.Compare(math.Float32bits(x), math.Float32bits(y)) }
+	if slices.CompareFunc(a.Values, b.Values, bits) != 0 || slices.CompareFunc(a.Boxes, b.Boxes, bits) != 0 {
+		return fmt.Errorf("image %s has features twice, and they differ", strconv.Quote(id))
+	}
+	return nil
 }
 
 // Len returns the number of images.
