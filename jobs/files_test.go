@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -59,6 +60,27 @@ func TestJobFiles(t *testing.T) {
 			if !same {
 				t.Errorf("%s reads %s as %s in smoke alone", s.Name, in.Stage, in.Name)
 			}
+		}
+	}
+}
+
+// TestPaperJobs holds that the jobs of papers are sound as they are, and with
+// their miniatures' values.
+func TestPaperJobs(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("paper", "hyperpelt-*.yaml"))
+	if err != nil || len(files) != 4 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, f := range files {
+		if _, err := Load(f, nil, nil); err != nil {
+			t.Error(err)
+		}
+		set, err := ReadValues(strings.Replace(f, "hyperpelt-", "sample-", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(f, set, nil); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -275,6 +275,14 @@ func (r *tuning) openModel(ctx context.Context, vocab tokens.Vocab) error {
 	if r.model, err = t5.New(back, o); err != nil {
 		return err
 	}
+	for _, path := range r.model.Fixed() {
+		if init == nil {
+			return fmt.Errorf("method %s: needs the input init, a checkpoint that has %s", s.Method.Name, path)
+		}
+		if !init.has(path) {
+			return fmt.Errorf("input init: no %s, which method %s leaves as it is", path, s.Method.Name)
+		}
+	}
 	for task := range s.Donors {
 		if task != anyTask && !slices.Contains(r.info.Tasks, task) {
 			return fmt.Errorf("donors: no task %s among %s", task, strings.Join(r.info.Tasks, ", "))

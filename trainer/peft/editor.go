@@ -76,6 +76,7 @@ func (e *Editor) Param(path string) *nn.Param { return e.params.Get(path) }
 func (e *Editor) Fix(ps ...*nn.Param) {
 	for _, p := range ps {
 		e.fixed = append(e.fixed, p.Path)
+		e.edits.fixed = append(e.edits.fixed, p.Path)
 	}
 }
 

@@ -204,11 +204,21 @@ type Edits struct {
 	tokens       [2][]Tokens
 	memos        int
 	perTask      []string
+	fixed        []string
 	begin        []func(p *Pass)
 }
 
 // PerTask reports whether the rows of the parameter of a path are the tasks.
 func (e *Edits) PerTask(path string) bool { return e != nil && slices.Contains(e.perTask, path) }
+
+// Fixed returns the paths of the method's parameters whose values a checkpoint
+// has to give.
+func (e *Edits) Fixed() []string {
+	if e == nil {
+		return nil
+	}
+	return e.fixed
+}
 
 // Prefixes returns the prefixes of an attention.
 func (e *Edits) Prefixes(s *Sub) []Prefix {

@@ -248,6 +248,9 @@ func (m *Model) Config() Config { return m.config }
 // PerTask reports whether the rows of a parameter are the tasks.
 func (m *Model) PerTask(path string) bool { return m.edits.PerTask(path) }
 
+// Fixed returns the parameters of methods whose values a checkpoint has to give.
+func (m *Model) Fixed() []string { return m.edits.Fixed() }
+
 // Layout describes the model.
 func (m *Model) Layout() *peft.Layout { return &m.layout }
 
