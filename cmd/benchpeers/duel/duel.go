@@ -4,7 +4,8 @@
 // A [Contest] is one piece of work with its sides. In a round each side has a
 // turn, and the order of the sides is reversed from round to round; a turn is
 // as many calls as last long enough to be timed, and counts as the median of
-// their times. Work that takes longer than its budget is timed once. A pair is our turn and a rival's of the same round. What is
+// their times. A round that would
+// take longer than the budget is the only one. A pair is our turn and a rival's of the same round. What is
 // reported is the median of the ratios of the pairs, so that whatever slows the
 // machine down for a while slows both. A side is checked for giving the same
 // result before it is timed; that is the business of who makes the side.
@@ -136,7 +137,7 @@ func (r *Runner) rounds(ctx context.Context, c Contest) ([][]float64, error) {
 		if err != nil {
 			return nil, sideError(s, err)
 		}
-		if first[0] < 1 {
+		if _, whole := s.(*Program); !whole || first[0] < 1 {
 			if first, err = s.Time(ctx, 1); err != nil {
 				return nil, sideError(s, err)
 			}
@@ -152,7 +153,7 @@ func (r *Runner) rounds(ctx context.Context, c Contest) ([][]float64, error) {
 	}
 	n := min(max(int(budget.Seconds()/round), leastRounds), mostRounds)
 	if round > budget.Seconds() {
-		return times, nil // so long that it needs no warming up: one pair
+		return times, nil // so long that one pair must do
 	}
 	clear(times)
 	for k := range n {
