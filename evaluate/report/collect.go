@@ -212,7 +212,11 @@ func (r *Report) verdict(p *page) []string {
 		}
 		return 0, false
 	}
-	out := []string{fmt.Sprintf("%s %.3f on %d examples of split %s.", label(r.Metric), row.Value, row.N, row.Split)}
+	where := " of split " + row.Split
+	if row.Split == evaluate.AnySplit {
+		where = ""
+	}
+	out := []string{fmt.Sprintf("%s %s on %d examples%s.", label(r.Metric), short(row.Value), row.N, where)}
 	if v, ok := value(r.ceiling()); ok && v > 0 {
 		out = append(out, fmt.Sprintf("That is %.0f %% of what one person scores against the others (%.3f).", 100*row.Value/v, v))
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -216,26 +217,31 @@ func strip(p *page) figure {
 		main             bool
 	}
 	var bars []bar
-	top := 0.0
+	top, best, longest := 0.0, 0.0, 0
 	for _, s := range p.Sets {
 		row, ok := s.Rows[p.Metric]
-		if !ok {
+		if !ok || math.IsNaN(row.Value) {
 			continue
 		}
+		longest = max(longest, utf8.RuneCountInString(s.Name))
 		b := bar{s.Name, row.Value, row.Value, row.Value, s == p.Main}
-		if row.CILow != nil {
+		if row.CILow != nil && !math.IsNaN(*row.CILow) && !math.IsNaN(*row.CIHigh) {
 			b.low, b.high = *row.CILow, *row.CIHigh
 		}
 		bars = append(bars, b)
-		top = max(top, b.high)
+		top, best = max(top, b.high), max(best, b.value)
 	}
-	if len(bars) == 0 || top <= 0 {
+	if len(bars) == 0 || best <= 0 {
 		return figure{}
 	}
-	const width, left, right, row, head = 760, 120, 62, 26, 6
+	top = min(top, 1.25*best) // an interval of two runs may be much wider
+	const width, right, row, head, letter = 760, 62, 26, 6, 7
+	left := min(max(120, 24+letter*longest), width/2)
 	height := head + row*len(bars) + 22
 	ticks := fewTicks{}.Ticks(0, top)
-	x := func(v float64) string { return strconv.FormatFloat(left+(width-left-right)*v/top, 'f', 1, 64) }
+	x := func(v float64) string { // what is outside stands at the border
+		return strconv.FormatFloat(float64(left)+float64(width-left-right)*min(max(v, 0), top)/top, 'f', 1, 64)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s of each set with its 95 %% interval">`, width, height, label(p.Metric))
 	for _, t := range ticks {
