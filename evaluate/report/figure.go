@@ -235,7 +235,7 @@ func strip(p *page) figure {
 		return figure{}
 	}
 	top = min(top, 1.25*best) // an interval of two runs may be much wider
-	const width, right, row, head, letter = 760, 62, 26, 6, 7
+	const width, right, row, head, letter = 760, 62, 26, 6, 8
 	left := min(max(120, 24+letter*longest), width/2)
 	height := head + row*len(bars) + 22
 	ticks := fewTicks{}.Ticks(0, top)
