@@ -213,7 +213,7 @@ func (k *kernels) decode(work string, m, n, inner int) error {
 		Targets: []duel.Target{{Rivals: []string{torch.Name()}, AtLeast: 1.2}},
 	}
 	if 4*n*inner >= farBytes {
-		stream := ceiling{"streaming read", gb, func() float64 { return peak.Read(k.threads, farBytes, 60*time.Millisecond) }}
+		stream := ceiling{"streaming read", gb, func() float64 { return peak.Read(k.threads, 4*n*inner/k.threads, 60*time.Millisecond) }}
 		contest.Rivals = append(contest.Rivals, stream)
 		contest.Targets = append(contest.Targets, duel.Target{Rivals: []string{stream.name}, AtLeast: 0.85})
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Verdicts on a line.
@@ -80,7 +81,7 @@ func (l *Line) Write(w io.Writer) error {
 		end += "; " + l.Note
 	}
 	_, err := fmt.Fprintf(w, "%-*s  %-*s %9s %9s  %-9s %6.2fx %6.2fx  %-7s %s\n", groupWidth, l.Group, workWidth, l.Work,
-		number(l.Ours), number(l.Theirs), l.Unit, l.Ratio, l.Target, l.Verdict, end)
+		number(l.Ours), number(l.Theirs), l.Unit, math.Floor(100*l.Ratio+1e-6)/100, l.Target, l.Verdict, end) // not rounded up to what it has not reached
 	return err
 }
 
