@@ -19,7 +19,7 @@ import (
 const maxLine = 64 << 20
 
 // batchSize is how much text is read at a time.
-const batchSize = 256 << 10
+const batchSize = 128 << 10
 
 // A lineWriter appends to dst what is printed for a line, which it must not keep.
 type lineWriter func(dst []byte, line string) ([]byte, error)
@@ -129,7 +129,7 @@ func eachLine(ctx context.Context, name string, r io.Reader, out io.Writer, writ
 		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	work, order, spent := make(chan *batch), make(chan *batch, 2*len(writers)), make(chan *batch, 4*len(writers))
+	work, order, spent := make(chan *batch, 2*len(writers)), make(chan *batch, 3*len(writers)), make(chan *batch, 4*len(writers))
 	fresh := func() *batch {
 		select {
 		case b := <-spent:
