@@ -22,13 +22,14 @@ import (
 // The sizes that papers report, each by its row of the goldens.
 func TestPublishedSizes(t *testing.T) {
 	configs := map[string]Config{
-		"HyperPrefix C1":                                               {Name: "hyperprefix"},
-		"HyperPELT C1 r=32":                                            {Name: "hyperpelt"},
-		"HyperPrefix, everything per stack":                            {Name: "hyperprefix", HyperPrefix: &hyperpelt.Prefix{Settings: hyper.Settings{Networks: "stack", Tables: "all"}}},
-		"HyperFormer++ r=32":                                           {Name: "hyperformer"},
-		"Adapters single-task, one task, r=32":                         {Name: "adapter"},
-		"Adapters multi-task r=32":                                     {Name: "adapter", Adapter: &adapter.Method{PerTask: true}},
-		"HyperFormer r=32, a hypernetwork per site, task embedding 64": {Name: "hyperformer", HyperFormer: &hyperformer.Method{Networks: "site"}},
+		"HyperPrefix C1":                       {Name: "hyperprefix"},
+		"HyperPELT C1 r=32":                    {Name: "hyperpelt"},
+		"HyperPrefix, everything per stack":    {Name: "hyperprefix", HyperPrefix: &hyperpelt.Prefix{Settings: hyper.Settings{Networks: "stack", Tables: "all"}}},
+		"HyperFormer++ r=32":                   {Name: "hyperformer"},
+		"Adapters single-task, one task, r=32": {Name: "adapter"},
+		"Adapters multi-task r=32":             {Name: "adapter", Adapter: &adapter.Method{PerTask: true}},
+
+		"HyperFormer r=32, a hypernetwork per site, task embedding 64":                    {Name: "hyperformer", HyperFormer: &hyperformer.Method{Networks: "site"}},
 		"HyperFormer r=32, a hypernetwork per site, task embedding 512 projected to 64":   {Name: "hyperformer", HyperFormer: &hyperformer.Method{Networks: "site", TaskWidth: 512}},
 		"HyperFormer r=32, per stack one hypernetwork for each of FFN and self-attention": {Name: "hyperformer", HyperFormer: &hyperformer.Method{Networks: "kind"}},
 		"Prefix-tuning m=512":                           {Name: "prefix", Norms: true},
