@@ -182,7 +182,7 @@ func readBackbone(in *pipeline.Input, dev op.Device, half bool) (*t5.Backbone, e
 		if e.Name == config {
 			dir = filepath.Dir(f.Path)
 			if filepath.Base(f.Path) != "config.json" {
-				return nil, errors.Join(fmt.Errorf("input %s: want a pipeline/files stage over the folder of the model", in.Name), f.Close())
+				return nil, errors.Join(fmt.Errorf("input %s: want the folder of a published model, or an output of trainer/backbone", in.Name), f.Close())
 			}
 		}
 		if err := f.Close(); err != nil {
