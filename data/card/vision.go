@@ -4,7 +4,8 @@ const (
 	vqaLicence   = "questions and annotations CC BY 4.0; images under the terms of Flickr, each with its own licence"
 	vqaCitation  = "Y. Goyal, T. Khot, D. Summers-Stay, D. Batra, D. Parikh: Making the V in VQA Matter. CVPR 2017, arXiv 1612.00837"
 	hyperpelt15  = "notes on the HyperPELT paper, section 15"
-	recollected  = "recollected in notes on the HyperPELT paper, section 15; not re-counted"
+	gqaCounts    = "the hub's card of Mineru/GQA; the same in notes on the HyperPELT paper, section 15"
+	vgCounts     = "public tables of the corpus's release 1.2; the same in notes on the HyperPELT paper, section 15"
 	flickrImages = "images of Flickr30k"
 	nlvr2Counts  = "the paper; with 6,970 that are not released they are the 107,292 of the corpus's page"
 )
@@ -57,9 +58,9 @@ var visionCards = []Card{
 			{Pattern: "images/", What: "images", Optional: true},
 		},
 		Counts: []Count{
-			{Split: "train", Rows: 943000, Source: recollected},
-			{Split: "val", Rows: 132062, Source: recollected},
-			{Split: "testdev", Rows: 12578, Source: recollected},
+			{Split: "train", Rows: 943000, Source: gqaCounts},
+			{Split: "val", Rows: 132062, Source: gqaCounts},
+			{Split: "testdev", Rows: 12578, Source: gqaCounts},
 		},
 		Traps:  "files of several gigabytes that are one object, ids twice, questions without an answer",
 		Sample: "gqa",
@@ -73,7 +74,7 @@ var visionCards = []Card{
 			{Pattern: "image_data.json", What: "which images are COCO's", Optional: true},
 			{Pattern: "VG_100K/", What: "images", Optional: true},
 		},
-		Counts: []Count{{Split: "all", Rows: 1445322, Source: recollected}},
+		Counts: []Count{{Split: "all", Rows: 1445322, Source: vgCounts}},
 		Traps:  "no splits; answers have a capital and a full stop; half of the images are COCO's, some of its val and test",
 		Sample: "vgqa",
 	},
