@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,24 @@ type DeadLetter struct {
 	Where  string `parquet:"where" json:"where"` // JSON path, if any
 	Reason string `parquet:"reason" json:"reason"`
 	Raw    []byte `parquet:"raw" json:"raw"`
+}
+
+// At is where the record stood, as an editor opens it: file and line, else byte
+// offset or row, and the JSON path.
+func (d *DeadLetter) At() string {
+	s := d.File
+	switch {
+	case d.Line != nil:
+		s += fmt.Sprintf(":%d", *d.Line)
+	case d.Offset != nil:
+		s += fmt.Sprintf(" at byte %d", *d.Offset)
+	case d.N != nil:
+		s += fmt.Sprintf(" row %d", *d.N)
+	}
+	if d.Where != "" {
+		s += " " + d.Where
+	}
+	return s
 }
 
 // DeadSchema is the schema id of tables of dead letters.
@@ -206,5 +225,37 @@ func (e *engine) judge(n *node, m *store.Manifest) error {
 	case !limit.exceeded(m.Dead, m.RowsSeen):
 		return nil
 	}
+	rejected.First = e.firstDead(m, rejected.File)
 	return rejected
+}
+
+// firstDead says where and why the first dead letter of an output, or of one of
+// its raw files, is one.
+func (e *engine) firstDead(m *store.Manifest, file string) string {
+	f, err := e.s.OpenFile(context.Background(), m, store.DeadLetters)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	r, err := shard.Open[DeadLetter](f, f.Size())
+	if err != nil {
+		return ""
+	}
+	of := slices.ContainsFunc(m.ByFile, func(c store.FileCount) bool { return c.File == file })
+	for d, err := range r.All() {
+		if err != nil {
+			return ""
+		}
+		if of && d.File != file {
+			continue
+		}
+		s := d.At()
+		for _, text := range []string{d.Field, d.Reason} {
+			if text != "" {
+				s += ": " + text
+			}
+		}
+		return s
+	}
+	return ""
 }

@@ -57,13 +57,18 @@ type RejectedError struct {
 	Dead  int64
 	Seen  int64
 	Limit Limit
+	First string // where and why of the first of them, or "" if that cannot be read
 }
 
 func (e *RejectedError) Error() string {
-	if e.File != "" {
-		return fmt.Sprintf("%s: %s: all %d rows are dead letters (see %s)", e.Node, e.File, e.Seen, e.Dir)
+	first := ""
+	if e.First != "" {
+		first = ", the first: " + e.First
 	}
-	return fmt.Sprintf("%s: %d of %d rows are dead letters, more than %s (see %s; --max-dead accepts more)", e.Node, e.Dead, e.Seen, e.Limit, e.Dir)
+	if e.File != "" {
+		return fmt.Sprintf("%s: %s: all %d rows are dead letters%s (see %s)", e.Node, e.File, e.Seen, first, e.Dir)
+	}
+	return fmt.Sprintf("%s: %d of %d rows are dead letters, more than %s%s (see %s; --max-dead accepts more)", e.Node, e.Dead, e.Seen, e.Limit, first, e.Dir)
 }
 
 // A UsageError is a fault of the graph or of the options.

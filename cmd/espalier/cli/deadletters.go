@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ var deadlettersVerb = verb{
 	name:  "deadletters",
 	args:  "DIR",
 	short: "say why rows of an output are missing: reasons, counts and an example of each",
-	long:  []string{"Takes an output's folder or its deadletter.parquet. In --rows, raw is base64."},
+	long:  []string{"Takes an output's folder, its deadletter.parquet, or a store. In --rows, raw is base64."},
 	example: []string{
 		"espalier deadletters out/examples",
 	},
@@ -31,26 +32,31 @@ var deadlettersVerb = verb{
 			if err := want(args, 1, 1, "one output folder"); err != nil {
 				return err
 			}
-			path := args[0]
-			if info, err := os.Stat(path); err != nil {
-				return usagef("%v", err)
-			} else if info.IsDir() {
-				path = filepath.Join(path, store.DeadLetters)
-			}
-			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				if *rows || *asJSON {
-					return nil
-				}
-				return writeString(c.out, "no dead letters\n")
-			}
-			if *rows {
-				_, err := catFile(ctx, c, path, nil, -1)
-				return err
-			}
-			reasons, err := readReasons(ctx, path)
+			paths, err := deadTables(args[0])
 			if err != nil {
 				return err
 			}
+			if len(paths) == 0 && !*rows && !*asJSON {
+				return writeString(c.out, "no dead letters\n")
+			}
+			if *rows {
+				for _, path := range paths {
+					if _, err := catFile(ctx, c, path, nil, -1); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if len(paths) == 0 {
+				return nil
+			}
+			var reasons []*deadReason
+			for _, path := range paths {
+				if reasons, err = addReasons(ctx, reasons, path); err != nil {
+					return err
+				}
+			}
+			slices.SortStableFunc(reasons, func(a, b *deadReason) int { return cmp.Compare(b.Count, a.Count) })
 			return printReasons(c, reasons, *asJSON)
 		}
 	},
@@ -64,7 +70,47 @@ type deadReason struct {
 	Example string `json:"example"` // file:line of the first
 }
 
-func readReasons(ctx context.Context, path string) ([]*deadReason, error) {
+// deadTables are the tables of dead letters at path: such a table, that of an
+// output's folder, or those of all outputs of a store, which is what a verb
+// leaves in DIR.partial if it ends before DIR is there.
+func deadTables(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if partial, e := os.Stat(path + ".partial"); e == nil && partial.IsDir() {
+			path, info, err = path+".partial", partial, nil
+		}
+	}
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	if table := filepath.Join(path, store.DeadLetters); exists(table) {
+		return []string{table}, nil
+	}
+	if exists(filepath.Join(path, "manifest.json")) {
+		return nil, nil
+	}
+	outputs := filepath.Join(path, "outputs")
+	if !exists(outputs) {
+		return nil, usagef("%s: neither an output nor a store", path)
+	}
+	list, err := os.ReadDir(outputs)
+	if err != nil {
+		return nil, err
+	}
+	var tables []string
+	for _, e := range list {
+		if table := filepath.Join(outputs, e.Name(), store.DeadLetters); exists(table) {
+			tables = append(tables, table)
+		}
+	}
+	return tables, nil
+}
+
+// addReasons adds the reasons of a table to a list.
+func addReasons(ctx context.Context, out []*deadReason, path string) ([]*deadReason, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -78,7 +124,6 @@ func readReasons(ctx context.Context, path string) ([]*deadReason, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var out []*deadReason
 	for d, err := range r.All() {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -89,29 +134,11 @@ func readReasons(ctx context.Context, path string) ([]*deadReason, error) {
 		i := slices.IndexFunc(out, func(x *deadReason) bool { return x.Reason == d.Reason && x.Field == d.Field })
 		if i < 0 {
 			i = len(out)
-			out = append(out, &deadReason{Reason: d.Reason, Field: d.Field, Example: whereabouts(&d)})
+			out = append(out, &deadReason{Reason: d.Reason, Field: d.Field, Example: d.At()})
 		}
 		out[i].Count++
 	}
-	slices.SortStableFunc(out, func(a, b *deadReason) int { return int(b.Count - a.Count) })
 	return out, nil
-}
-
-// whereabouts is where a record stood, as an editor opens it.
-func whereabouts(d *pipeline.DeadLetter) string {
-	s := d.File
-	switch {
-	case d.Line != nil:
-		s += fmt.Sprintf(":%d", *d.Line)
-	case d.Offset != nil:
-		s += fmt.Sprintf(" at byte %d", *d.Offset)
-	case d.N != nil:
-		s += fmt.Sprintf(" row %d", *d.N)
-	}
-	if d.Where != "" {
-		s += " " + d.Where
-	}
-	return s
 }
 
 func printReasons(c *console, reasons []*deadReason, asJSON bool) error {
@@ -129,4 +156,9 @@ func printReasons(c *console, reasons []*deadReason, asJSON bool) error {
 		return nil
 	}
 	return t.write(c.out)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
