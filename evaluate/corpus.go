@@ -19,7 +19,8 @@ type corpus struct {
 	*input.Joined
 	attributes []string // their names
 	predFile   string
-	alone      bool // predictions without references
+	pred       input.Source // where predictions were read, for messages; no path if nowhere
+	alone      bool         // predictions without references
 	workers    int
 	cut        map[string]*cutTexts
 	digest     bool // digests of the PTB tokens are wanted

@@ -1,17 +1,19 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
+	"espalier/evaluate/cherrant"
 	"espalier/evaluate/errant"
 	"espalier/evaluate/maxmatch"
 	"espalier/evaluate/pytext"
-	"espalier/pipeline"
 )
 
 // maxmatchFamily is the M2 scorer. References are blocks of an M2 file; a row
@@ -98,18 +100,17 @@ func (f *maxmatchFamily) recall(i int, kept []float64) bool {
 // m2Sentence parses the one block that is an example's reference.
 func m2Sentence(c *corpus, i int) (*maxmatch.Sentence, error) {
 	if len(c.References[i]) != 1 {
-		return nil, fmt.Errorf("example %s: %d references, want one block of an M2 file", c.IDs[i], len(c.References[i]))
+		return nil, c.refuseReference(i, "%d references, want one block of an M2 file", len(c.References[i]))
 	}
 	s, err := maxmatch.Read(strings.NewReader(c.References[i][0]))
-	p := c.Places[i]
 	var line *maxmatch.LineError
 	if errors.As(err, &line) {
-		return nil, &pipeline.RefusedError{File: p.File, Line: p.Line + int64(line.Line) - 1, Offset: -1, Reason: line.Reason}
+		return nil, c.refuseReferenceAt(i, line.Line, line.Reason)
 	} else if err != nil {
 		return nil, err
 	}
 	if len(s) != 1 {
-		return nil, &pipeline.RefusedError{File: p.File, Line: p.Line, Offset: -1, Reason: fmt.Sprintf("a block with %d lines S, want one", len(s))}
+		return nil, c.refuseReference(i, "a block with %d lines S, want one", len(s))
 	}
 	return &s[0], nil
 }
@@ -124,10 +125,10 @@ func (f *maxmatchFamily) one(_ int, row, values []float64) { f.total(row, values
 // errantModes are the ways to compare edits, by their names.
 var errantModes = []string{"correction", "detection", "tokens", "typed"}
 
-// errantFamily is errant_compare, and ChERRANT's, which has the same rules for
-// edits of characters. Predictions and references are blocks of M2 files; a row
-// holds the counts of the pair of annotators that was chosen, then those of
-// each category.
+// errantFamily is errant_compare, and ChERRANT's. Predictions and references are
+// blocks of M2 files, or, for ChERRANT, texts whose edits it finds; a row holds
+// the counts of the pair of annotators that was chosen, then those of each
+// category.
 type errantFamily struct {
 	name       string
 	tool       string
@@ -135,21 +136,39 @@ type errantFamily struct {
 	cat        int
 	categories []string
 	opt        errant.Options
+	finder     *cherrant.Finder // nil for ERRANT
+	found      bool             // edits were found in texts
+	cut        int              // sentences whose alignments were not all looked at
 }
 
-func newErrant(name, tool string) func(*spec, *Request) (family, error) {
-	return func(s *spec, _ *Request) (family, error) {
-		f := &errantFamily{name: name, tool: tool, mode: s.choice("mode", errantModes...), cat: s.integer("cat", 0, 0, 3)}
-		f.opt = errant.Options{
-			Mode: errant.Mode(max(0, slices.Index(errantModes, f.mode))), Beta: s.number("beta", 0.5, 0.001, 1000),
-			Single: s.bool("single", false), Multi: s.bool("multi", false),
-		}
-		s.used["skip"] = true
-		if skip := s.options["skip"]; skip != "" {
-			f.opt.Skip = strings.Split(skip, "/")
-		}
-		return f, nil
+func newErrant(s *spec, _ *Request) (family, error) {
+	return errantOf(s, "errant", "errant-3.0.2"), nil
+}
+
+func errantOf(s *spec, name, tool string) *errantFamily {
+	f := &errantFamily{name: name, tool: tool, mode: s.choice("mode", errantModes...), cat: s.integer("cat", 0, 0, 3)}
+	f.opt = errant.Options{
+		Mode: errant.Mode(max(0, slices.Index(errantModes, f.mode))), Beta: s.number("beta", 0.5, 0.001, 1000),
+		Single: s.bool("single", false), Multi: s.bool("multi", false),
 	}
+	s.used["skip"] = true
+	if skip := s.options["skip"]; skip != "" {
+		f.opt.Skip = strings.Split(skip, "/")
+	}
+	return f
+}
+
+func newCherrant(s *spec, r *Request) (family, error) {
+	f := errantOf(s, "cherrant", "cherrant-3922193")
+	f.opt.Chinese = true
+	tables, err := cherrant.Load(r.Cherrant)
+	if err != nil {
+		return nil, err
+	}
+	f.finder = &cherrant.Finder{Tables: tables, Options: cherrant.Options{
+		First: s.choice("strategy", "all", "first") == "first", Traditional: !s.bool("simplified", true), Words: s.bool("bpe", false),
+	}}
+	return f, f.finder.Check()
 }
 
 func (f *errantFamily) names() []string {
@@ -166,34 +185,124 @@ func (f *errantFamily) names() []string {
 
 func (f *errantFamily) width() int { return 3 * (1 + len(f.categories)) }
 
-func (f *errantFamily) variant() string {
-	cat := ""
-	if f.cat > 0 {
-		cat = fmt.Sprintf("|cat:%d", f.cat)
+func (f *errantFamily) attributes() []string {
+	if f.finder == nil {
+		return nil
 	}
-	return fmt.Sprintf("%s|mode:%s|single:%t|multi:%t|skip:%s|beta:%g%s", f.tool, f.mode, f.opt.Single, f.opt.Multi, strings.Join(f.opt.Skip, "/"), f.opt.Beta, cat)
+	return []string{sourceField}
 }
 
+func (f *errantFamily) variant() string {
+	more := ""
+	if f.cat > 0 {
+		more = fmt.Sprintf("|cat:%d", f.cat)
+	}
+	if f.found {
+		more += "|" + f.finder.String()
+	}
+	return fmt.Sprintf("%s|mode:%s|single:%t|multi:%t|skip:%s|beta:%g%s", f.tool, f.mode, f.opt.Single, f.opt.Multi, strings.Join(f.opt.Skip, "/"), f.opt.Beta, more)
+}
+
+// edits returns the edits of an example's prediction and of its references.
+func (f *errantFamily) edits(c *corpus, i int) (hyp, ref []errant.Edit, cut bool, err error) {
+	blocks := [2]string{c.Predictions[i], ""}
+	if f.found {
+		if blocks, cut, err = f.blocks(c, i); err != nil {
+			return nil, nil, false, err
+		}
+	} else {
+		if len(c.References[i]) != 1 {
+			return nil, nil, false, c.refuseReference(i, "%d references, want one block of an M2 file", len(c.References[i]))
+		}
+		blocks[1] = c.References[i][0]
+		for k, b := range blocks {
+			if !isBlock(b) {
+				refuse := []func(int, string, ...any) error{c.refusePrediction, c.refuseReference}[k]
+				return nil, nil, false, refuse(i, "%.40q is no block of an M2 file (S SENTENCE, A EDIT ...)%s", b, f.advice())
+			}
+		}
+	}
+	var line *errant.LineError
+	if hyp, err = errant.ParseBlock(blocks[0]); errors.As(err, &line) {
+		return nil, nil, false, c.refusePredictionAt(i, line.Line, line.Reason)
+	}
+	if ref, err = errant.ParseBlock(blocks[1]); errors.As(err, &line) {
+		return nil, nil, false, c.refuseReferenceAt(i, line.Line, line.Reason)
+	}
+	return hyp, ref, cut, nil
+}
+
+// isBlock reports a text that begins with a line S.
+func isBlock(text string) bool {
+	return strings.HasPrefix(text, "S") && (len(text) == 1 || text[1] == ' ' || text[1] == '\n')
+}
+
+// advice says where edits come from.
+func (f *errantFamily) advice() string {
+	if f.finder == nil {
+		return "; edits of English texts are found by errant_parallel, which needs spaCy's model: score what it writes"
+	}
+	return "; for edits of texts give the sentences that were corrected: --source FILE, a field source of the references, or files NUMBER, SENTENCE, CORRECTION between tabs that end in .para"
+}
+
+// blocks finds the edits of an example's texts.
+func (f *errantFamily) blocks(c *corpus, i int) (blocks [2]string, cut bool, err error) {
+	source, own := c.attribute(i, sourceField), c.note(i, sourceField)
+	switch {
+	case source == "" && own == "":
+		return blocks, false, c.refuseReference(i, "no source: it has to be there for all texts or for none")
+	case source == "":
+		source = own
+	case own != "" && !slices.Equal(f.finder.Source(source), f.finder.Source(own)):
+		return blocks, false, c.refusePrediction(i, "its source is %.40q, and that of the reference %.40q", own, source)
+	}
+	for k, targets := range [][]string{{c.Predictions[i]}, c.References[i]} {
+		b, more, err := f.finder.AppendBlock(nil, source, targets)
+		if err != nil {
+			return blocks, false, c.refuseReference(i, "%v", err)
+		}
+		blocks[k], cut = string(b), cut || more
+	}
+	return blocks, cut, nil
+}
+
+// prepare finds the edits of some examples at a time and then chooses among
+// annotators, which looks at all sentences before.
 func (f *errantFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
+	const some = 1024
+	f.found, f.cut = false, 0
+	for i := 0; i < c.n() && f.finder != nil && !f.found; i++ {
+		f.found = c.attribute(i, sourceField) != "" || c.note(i, sourceField) != ""
+	}
 	chooser := errant.Chooser{Options: f.opt}
 	counts := make([]errant.Count, c.n())
-	for i, p := range c.Predictions {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	type sides struct{ hyp, ref []errant.Edit }
+	found := make([]sides, min(some, c.n()))
+	for from := 0; from < c.n(); from += some {
+		to := min(from+some, c.n())
+		var cuts atomic.Int64
+		errs := make([]error, to-from)
+		var wg sync.WaitGroup
+		for w := range c.workers {
+			wg.Go(func() {
+				for i := from + w; i < to && ctx.Err() == nil; i += c.workers {
+					var cut bool
+					s := &found[i-from]
+					if s.hyp, s.ref, cut, errs[i-from] = f.edits(c, i); cut {
+						cuts.Add(1)
+					}
+				}
+			})
 		}
-		if len(c.References[i]) != 1 {
-			return nil, fmt.Errorf("example %s: %d references, want one block of an M2 file", c.IDs[i], len(c.References[i]))
-		}
-		hyp, err := errant.ParseBlock(p)
-		if err != nil {
-			return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("block %s: %v", c.IDs[i], err)}
-		}
-		ref, err := errant.ParseBlock(c.References[i][0])
-		if err != nil {
-			return nil, &pipeline.RefusedError{File: c.Places[i].File, Line: c.Places[i].Line, Offset: -1, Reason: fmt.Sprintf("block %s: %v", c.IDs[i], err)}
-		}
-		if counts[i] = chooser.Add(hyp, ref); f.cat == 0 {
-			counts[i].Types = nil
+		wg.Wait()
+		f.cut += int(cuts.Load())
+		for i := from; i < to; i++ {
+			if err := cmp.Or(ctx.Err(), errs[i-from]); err != nil {
+				return nil, err
+			}
+			if counts[i] = chooser.Add(found[i-from].hyp, found[i-from].ref); f.cat == 0 {
+				counts[i].Types = nil
+			}
 		}
 	}
 	place := make(map[string]int)

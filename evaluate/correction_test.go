@@ -135,3 +135,101 @@ func TestByCategory(t *testing.T) {
 		}
 	}
 }
+
+// Edits of texts are those of the tool's M2 files, whatever the files' layout.
+func TestCherrantOfTexts(t *testing.T) {
+	dir := shared.Dir(t, "goldens", "metrics", "cherrant")
+	run := func(r Request) *Result {
+		t.Helper()
+		r.Metrics, r.Cherrant, r.Workers = []string{"cherrant", "cherrant:mode=tokens", "cherrant:beta=1:cat=1"}, "cherrant/testdata", 3
+		res, err := Run(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	want := run(Request{Pred: input.Source{Path: filepath.Join(dir, "nlpcc_a_hyp.char.m2")}, Refs: []input.Source{{Path: filepath.Join(dir, "nlpcc_a_ref.char.m2")}}})
+	hyp, ref := filepath.Join(dir, "nlpcc_a_hyp.para"), filepath.Join(dir, "nlpcc_a_ref.para")
+	column := func(path string, k int) string {
+		var b strings.Builder
+		for _, cells := range cells(t, path) {
+			b.WriteString(cells[k] + "\n")
+		}
+		return b.String()
+	}
+	var objects, answers strings.Builder
+	for i, c := range cells(t, ref) {
+		objects.WriteString(jsonLine(t, map[string]any{"id": i, "source": c[1], "references": c[2:]}))
+		answers.WriteString(jsonLine(t, map[string]any{"id": i, "text": cells(t, hyp)[i][2]}))
+	}
+	lines := write(t, "hyp.txt", column(hyp, 2))
+	for name, r := range map[string]Request{
+		"the tool's files":        {Pred: input.Source{Path: hyp}, Refs: []input.Source{{Path: ref}}},
+		"lines and a source":      {Pred: input.Source{Path: lines}, Refs: []input.Source{{Path: ref}}, Source: input.Source{Path: write(t, "src.txt", column(ref, 1))}},
+		"lines":                   {Pred: input.Source{Path: lines}, Refs: []input.Source{{Path: ref}}},
+		"JSON lines with sources": {Pred: input.Source{Path: write(t, "h.jsonl", answers.String())}, Refs: []input.Source{{Path: write(t, "r.jsonl", objects.String())}}},
+	} {
+		got := run(r)
+		for k, w := range want.Values {
+			if g := got.Values[k]; g.Metric != w.Metric || g.Value != w.Value || g.N != w.N || !strings.HasPrefix(g.Variant, w.Variant+"|edits:char|tables:pinyin+cilin") {
+				t.Errorf("%s: %+v, want %+v", name, g, w)
+			}
+		}
+	}
+}
+
+// cells are those of the lines of a file.
+func cells(t *testing.T, path string) (out [][]string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		out = append(out, strings.Split(line, "\t"))
+	}
+	return out
+}
+
+func TestCherrantRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ pred, refs, source, want string }{
+		"no M2 and no source":       {"我爱你\n", "我喜欢你\n", "", "p.txt:1: id 1: \"我爱你\" is no block of an M2 file (S SENTENCE, A EDIT ...); for edits of texts give the sentences"},
+		"a source too few":          {"我\n你\n", "我\n你\n", "我\n", "s.txt: id 2, which is predicted, has no text here"},
+		"another source":            {"{\"id\":1,\"source\":\"甲\",\"text\":\"我\"}\n", "{\"id\":1,\"source\":\"乙\",\"references\":[\"我\"]}\n", "", "p.txt:1: id 1: its source is \"甲\", and that of the reference \"乙\""},
+		"a source for some":         {"{\"id\":1,\"text\":\"我\"}\n{\"id\":2,\"text\":\"我\"}\n", "{\"id\":1,\"source\":\"乙\",\"references\":[\"我\"]}\n{\"id\":2,\"references\":[\"我\"]}\n", "", "r.txt:2: id 2: no source"},
+		"a sentence that is a book": {strings.Repeat("我", 3000) + "\n", "我\n", strings.Repeat("你", 3000) + "\n", "too long for one sentence"},
+	} {
+		r := Request{Metrics: []string{"cherrant"}, Pred: input.Source{Path: write(t, "p.txt", c.pred)}, Refs: []input.Source{{Path: write(t, "r.txt", c.refs)}}}
+		if c.source != "" {
+			r.Source = input.Source{Path: write(t, "s.txt", c.source)}
+		}
+		if _, err := Run(t.Context(), r); err == nil || !strings.Contains(err.Error(), c.want) || pipeline.ExitCode(err) != pipeline.ExitBadInput {
+			t.Errorf("%s: %v (exit %d), want %q", name, err, pipeline.ExitCode(err), c.want)
+		}
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"two predictions": {"1\t我\t你\t他\n", "p.para:1: 2 corrections, want one prediction"},
+		"no correction":   {"1\t我\t你\n2\t我\n", "p.para:2: 2 columns, want NUMBER"},
+		"an empty line":   {"1\t我\t你\n\n2\t我\t你\n", "p.para:2: an empty line"},
+		"not UTF-8":       {"1\t我\t\xff\n", "p.para:1: not valid UTF-8"},
+		"other sentences": {"1\t我\t你\n2\t我\t你\n", "1 of 2 predictions have no reference"},
+	} {
+		_, err := Run(t.Context(), Request{Metrics: []string{"cherrant"}, Pred: input.Source{Path: write(t, "p.para", c.text)}, Refs: []input.Source{{Path: write(t, "r.para", "1\t我\t你\n")}}})
+		if err == nil || !strings.Contains(err.Error(), c.want) || pipeline.ExitCode(err) != pipeline.ExitBadInput {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// Types of edits have colons, as options do.
+func TestTypesAreOptions(t *testing.T) {
+	s, err := parseSpec("errant:skip=R:NOUN/M:DET:beta=1")
+	if err != nil || s.options["skip"] != "R:NOUN/M:DET" || s.options["beta"] != "1" {
+		t.Errorf("options %v, %v", s, err)
+	}
+	for _, text := range []string{"errant:skip", "errant:=1", "errant:beta=1:beta=2"} {
+		if _, err := parseSpec(text); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+}

@@ -26,10 +26,12 @@ type Request struct {
 	Metrics    []string // such as "bleu", "cider:tok=none"
 	Pred       input.Source
 	Refs       []input.Source
+	Source     input.Source     // texts that were corrected, for cherrant; no path if the references have them
 	Missing    input.Missing    // "" is Ignore
 	Duplicates input.Duplicates // "" is Refuse
 	DF         string           // file of document frequencies for CIDEr
 	MeteorData string           // folder of METEOR's tables, see meteor.Load
+	Cherrant   string           // folder of ChERRANT's tables, see cherrant.Load
 	Bootstrap  int              // resamples for intervals, 0 for none
 	Seed       uint64           // of the resamples; 0 is 12345
 	Workers    int              // at least 1
@@ -99,6 +101,11 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 		return nil, err
 	}
 	res.Warnings = r.warnings(c, dropped)
+	for _, f := range fams {
+		if e, ok := f.(*errantFamily); ok && e.cut > 0 {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%d texts have so many cheapest alignments that not all were looked at", e.cut))
+		}
+	}
 	return res, nil
 }
 

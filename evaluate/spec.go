@@ -19,10 +19,16 @@ type spec struct {
 func parseSpec(text string) (*spec, error) {
 	name, rest, more := strings.Cut(text, ":")
 	s := &spec{text: text, name: name, options: make(map[string]string), used: make(map[string]bool)}
+	last := ""
 	for more {
 		var opt string
 		opt, rest, more = strings.Cut(rest, ":")
 		key, value, ok := strings.Cut(opt, "=")
+		if !ok && last != "" { // a value with a colon, such as the type R:NOUN
+			s.options[last] += ":" + opt
+			continue
+		}
+		last = key
 		if !ok || key == "" {
 			return nil, fmt.Errorf("metric %s: option %q: want NAME=VALUE", text, opt)
 		}

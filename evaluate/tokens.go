@@ -59,7 +59,12 @@ func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped in
 	attributes := attributesOf(fams)
 	source := r.Pred
 	source.Attributes = attributes
-	pred, dropped, err := input.ReadPredictions(ctx, source, r.Duplicates)
+	var pred *input.Set
+	if isPairs(source.Path) {
+		pred, err = readPairs(ctx, &source, input.Predictions)
+	} else {
+		pred, dropped, err = input.ReadPredictions(ctx, source, r.Duplicates)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -71,7 +76,12 @@ func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped in
 		for i := range sources {
 			sources[i].Attributes = attributes
 		}
-		refs, err := input.ReadReferences(ctx, sources)
+		var refs *input.Set
+		if len(sources) == 1 && isPairs(sources[0].Path) {
+			refs, err = readPairs(ctx, &sources[0], input.References)
+		} else {
+			refs, err = input.ReadReferences(ctx, sources)
+		}
 		if err != nil {
 			return nil, 0, err
 		}
@@ -79,7 +89,11 @@ func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped in
 			return nil, 0, err
 		}
 	}
-	return &corpus{Joined: joined, attributes: attributes, predFile: r.Pred.Path, alone: len(r.Refs) == 0, workers: max(1, r.Workers)}, dropped, nil
+	c = &corpus{Joined: joined, attributes: attributes, predFile: r.Pred.Path, pred: r.Pred, alone: len(r.Refs) == 0, workers: max(1, r.Workers)}
+	if r.Source.Path != "" {
+		err = c.withSources(ctx, r.Source)
+	}
+	return c, dropped, err
 }
 
 // text returns numbered words as text.

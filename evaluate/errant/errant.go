@@ -32,6 +32,9 @@ type Options struct {
 	Single bool     // only edits of at most one token on either side
 	Multi  bool     // only the others
 	Skip   []string // types left out
+	// Chinese compares as ChERRANT does: blanks within a correction do not
+	// count, and a sentence whose one annotator could not correct it is left out.
+	Chinese bool
 }
 
 // An Edit is a line A of an M2 file.
@@ -102,11 +105,24 @@ func (e *edits) add(k key, typ string) {
 	e.types[k] = append(e.types[k], typ)
 }
 
+// Types that say more than how an edit changes the text.
+const (
+	noop       = "noop" // there is none
+	impossible = "NA"   // the sentence cannot be corrected (ChERRANT)
+	unknown    = "UNK"  // the correction is not known
+)
+
 // annotators sorts edits by annotator, in the order of their first edit.
 func (o *Options) annotators(list []Edit) []*edits {
 	var out []*edits
 	by := make(map[int]*edits)
+	if len(list) == 0 {
+		list = []Edit{{Start: -1, End: -1, Type: noop, Correction: "-NONE-"}}
+	}
 	for _, e := range list {
+		if o.Chinese {
+			e.Correction = strings.ReplaceAll(e.Correction, " ", "")
+		}
 		a := by[e.Annotator]
 		if a == nil {
 			a = &edits{types: make(map[key][]string)}
@@ -116,7 +132,7 @@ func (o *Options) annotators(list []Edit) []*edits {
 		detection := o.Mode == SpanDetection || o.Mode == TokenDetection
 		words := len(pytext.Fields(e.Correction))
 		switch {
-		case e.Type == "UNK" && !detection,
+		case e.Type == unknown && !detection,
 			o.Single && (e.End-e.Start >= 2 || words >= 2),
 			o.Multi && e.End-e.Start < 2 && words < 2,
 			slices.Contains(o.Skip, e.Type):
@@ -168,7 +184,7 @@ func (c *Count) add(typ string, what int) {
 func compare(hyp, ref *edits) Count {
 	c := Count{Types: make(map[string][3]int)}
 	for _, k := range hyp.keys {
-		if hyp.types[k][0] == "noop" {
+		if hyp.types[k][0] == noop {
 			continue
 		}
 		if gold, ok := ref.types[k]; ok {
@@ -182,7 +198,7 @@ func compare(hyp, ref *edits) Count {
 		}
 	}
 	for _, k := range ref.keys {
-		if ref.types[k][0] == "noop" {
+		if ref.types[k][0] == noop {
 			continue
 		}
 		if _, ok := hyp.types[k]; !ok {
@@ -196,9 +212,10 @@ func compare(hyp, ref *edits) Count {
 
 // Category returns what the tool's tables by category call a type: its
 // operation at level 1 (M, R, U), what follows at level 2 (nothing, of S), all at
-// level 3.
+// level 3 and of UNK.
 func Category(typ string, level int) string {
 	switch {
+	case typ == unknown:
 	case level == 1 && typ != "":
 		return typ[:1]
 	case level == 2:
@@ -244,8 +261,12 @@ type Chooser struct {
 func (c *Chooser) Add(hyp, ref []Edit) Count {
 	var best Count
 	bestF := -1.0
+	golds := c.Options.annotators(ref)
+	if c.Options.Chinese && len(golds) == 1 && len(golds[0].keys) == 1 && golds[0].types[golds[0].keys[0]][0] == impossible {
+		return best
+	}
 	for _, h := range c.Options.annotators(hyp) {
-		for _, r := range c.Options.annotators(ref) {
+		for _, r := range golds {
 			n := compare(h, r)
 			_, _, f := F(n.TP+c.Total.TP, n.FP+c.Total.FP, n.FN+c.Total.FN, c.Options.Beta)
 			if f > bestF || f == bestF && (n.TP > best.TP || n.TP == best.TP && (n.FP < best.FP || n.FP == best.FP && n.FN < best.FN)) {

@@ -161,3 +161,45 @@ func TestCherrantFilesRead(t *testing.T) {
 		}
 	}
 }
+
+// What the goldens do not show: blocks without edits, types that stand for
+// themselves, and where ChERRANT differs.
+func TestRulesOfTheTools(t *testing.T) {
+	edit := func(lines ...string) []Edit {
+		t.Helper()
+		e, err := ParseBlock("S a b c\n" + strings.Join(lines, "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	a := func(span, typ, cor string) string {
+		return "A " + span + "|||" + typ + "|||" + cor + "|||REQUIRED|||-NONE-|||0"
+	}
+	for _, c := range []struct {
+		name     string
+		o        Options
+		hyp, ref []Edit
+		want     [3]int
+	}{
+		{"no lines A are no edits", Options{}, edit(), edit(a("0 1", "R", "x")), [3]int{0, 0, 1}},
+		{"on the other side too", Options{}, edit(a("0 1", "R", "x")), edit(), [3]int{0, 1, 0}},
+		{"blanks count", Options{}, edit(a("0 1", "S", "x y")), edit(a("0 1", "S", "xy")), [3]int{0, 1, 1}},
+		{"blanks do not count in ChERRANT", Options{Chinese: true}, edit(a("0 1", "S", "x y")), edit(a("0 1", "S", "xy")), [3]int{1, 0, 0}},
+		{"so no correction has two words there", Options{Chinese: true, Single: true}, edit(a("0 1", "S", "x y")), edit(), [3]int{0, 1, 0}},
+		{"two words are not single", Options{Single: true}, edit(a("0 1", "S", "x y")), edit(), [3]int{0, 0, 0}},
+		{"what cannot be corrected is left out", Options{Chinese: true}, edit(a("0 1", "S", "x")), edit(a("-1 -1", "NA", "-NONE-")), [3]int{0, 0, 0}},
+		{"but not in ERRANT", Options{}, edit(a("0 1", "S", "x")), edit(a("-1 -1", "NA", "-NONE-")), [3]int{0, 1, 1}},
+	} {
+		c.o.Beta = 0.5
+		ch := Chooser{Options: c.o}
+		if n := ch.Add(c.hyp, c.ref); [3]int{n.TP, n.FP, n.FN} != c.want {
+			t.Errorf("%s: %d %d %d, want %v", c.name, n.TP, n.FP, n.FN, c.want)
+		}
+	}
+	for level, want := range map[int]string{1: "UNK", 2: "UNK", 3: "UNK"} {
+		if got := Category("UNK", level); got != want {
+			t.Errorf("UNK at level %d: %q", level, got)
+		}
+	}
+}

@@ -44,7 +44,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Jobs", []verb{runVerb, planVerb, statusVerb, logVerb, showVerb, verifyVerb, gcVerb, reportVerb, exportVerb}},
-		{"One stage on files", []verb{dataVerb, ingestVerb, tokenizeVerb, featuresVerb, regionsVerb, predictVerb, evalVerb}},
+		{"One stage on files", []verb{dataVerb, ingestVerb, tokenizeVerb, featuresVerb, regionsVerb, predictVerb, evalVerb, editsVerb}},
 		{"Looking", []verb{catVerb, schemaVerb, deadlettersVerb, weightsVerb, methodsVerb, benchVerb, doctorVerb, versionVerb}},
 	}
 }
@@ -150,10 +150,14 @@ func (v *verb) help(f *pflag.FlagSet) string {
 }
 
 // flagText lists the flags, a line each: name, what stands behind it, meaning.
+// Hidden ones are told by the verb's own lines.
 func flagText(f *pflag.FlagSet) string {
 	var names, texts []string
 	width := 0
 	f.VisitAll(func(g *pflag.Flag) {
+		if g.Hidden {
+			return
+		}
 		value, text := pflag.UnquoteUsage(g)
 		name := "    --" + g.Name
 		if g.Shorthand != "" {

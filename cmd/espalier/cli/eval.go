@@ -26,23 +26,29 @@ var evalVerb = verb{
 	short: "score predictions against references, equal to the reference tools",
 	long: []string{
 		"Reads COCO, SQuAD and M2 files, JSON lines, TSV, Parquet, Arrow, lines; gz, zst, - for stdin.",
+		"--pred-field, --ref-field, --id-field NAME name fields; --split S takes the rows of a split only.",
 	},
 	example: []string{
 		"espalier eval --metrics bleu,rouge-l,cider --pred results.json --refs annotations.json",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var e evalFlags
-		f.StringSliceVar(&e.metrics, "metrics", nil, "`LIST` of names with options, as cider:tok=none,ter; the word list tells all")
+		f.StringSliceVar(&e.metrics, "metrics", nil, "`LIST` of names with options, as cider:tok=none,ter; list tells all")
 		f.StringArrayVar(&e.preds, "pred", nil, "`FILE` of predictions; or states of parts of a set, to merge")
 		f.StringArrayVar(&e.refs, "refs", nil, "`FILE` of references; line files once for each set")
 		f.StringVar(&e.pred.Text, "pred-field", "", "field of a prediction's text: `NAME`")
 		f.StringVar(&e.refField, "ref-field", "", "field of the references' text: `NAME`")
 		f.StringVar(&e.pred.ID, "id-field", "", "field of the id (default id or image_id): `NAME`")
 		f.StringVar(&e.pred.Split, "split", "", "of tables with a column split, only the rows of `S`")
+		for _, name := range []string{"pred-field", "ref-field", "id-field", "split"} {
+			f.Lookup(name).Hidden = true // long has them in one line
+		}
+		f.StringVar(&e.source, "source", "", "`FILE` of the texts that were corrected, for cherrant")
 		f.StringVar((*string)(&e.missing), "missing", string(input.Ignore), "references without a prediction: `HOW`, ignore (default), empty or refuse")
 		f.StringVar((*string)(&e.duplicates), "duplicates", string(input.Refuse), "ids predicted twice: `HOW`, refuse (default), first or last")
 		f.StringVar(&e.df, "df", "", "`FILE` of document frequencies for cider")
 		f.StringVar(&e.meteorData, "meteor-data", "", "folder with METEOR's jar and paraphrases, for meteor: `DIR`")
+		f.StringVar(&e.cherrant, "cherrant-data", "", "folder data of ChERRANT, for cherrant of texts: `DIR`")
 		f.IntVar(&e.bootstrap, "bootstrap", 0, "resamples for 95 % intervals: `N` (default: none)")
 		f.StringVar(&e.against, "against", "", "`FILE` of another system's predictions: test the differences by bootstrap")
 		f.IntVar(&e.randomise, "randomise", 0, "with --against, by approximate randomisation of `N` trials instead")
@@ -68,6 +74,7 @@ type evalFlags struct {
 	missing              input.Missing
 	duplicates           input.Duplicates
 	df, meteorData       string
+	source, cherrant     string
 	bootstrap, randomise int
 	against              string
 	out, perExample      string
@@ -97,7 +104,7 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		return usagef("--pred is given %d times: only states (--out FILE.state) are merged", len(e.preds))
 	case states && len(e.refs) > 0:
 		return usagef("--refs: states hold their references")
-	case states && (e.against != "" || e.tokens):
+	case states && (e.against != "" || e.tokens || e.source != ""):
 		return usagef("states are merged and scored, nothing else")
 	case e.bootstrap < 0:
 		return usagef("--bootstrap %d: want at least 0", e.bootstrap)
@@ -116,7 +123,7 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		return err
 	}
 	size := int64(0)
-	for _, path := range slices.Concat(e.preds, e.refs, nonEmpty(e.against, e.df, e.meteorData)) {
+	for _, path := range slices.Concat(e.preds, e.refs, nonEmpty(e.against, e.df, e.meteorData, e.source, e.cherrant)) {
 		info, err := os.Stat(path)
 		if err != nil && path != "-" {
 			return usagef("%v", err)
@@ -130,7 +137,8 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 	}
 	e.pred.Path, e.pred.Reader = e.preds[0], c.in
 	r := evaluate.Request{
-		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df, MeteorData: e.meteorData,
+		Metrics: e.metrics, Pred: e.pred, Missing: e.missing, Duplicates: e.duplicates, DF: e.df, MeteorData: e.meteorData, Cherrant: e.cherrant,
+		Source:    input.Source{Path: e.source, Reader: c.in, ID: e.pred.ID, Split: e.pred.Split},
 		Bootstrap: e.bootstrap, Workers: runtime.GOMAXPROCS(0), Keep: strings.HasSuffix(e.out, stateEnding), Totals: e.perExample == "",
 		Notice: func(text string) { c.warn("%s", text) },
 	}
