@@ -21,7 +21,7 @@ func TestAFailureStopsOnlyWhatNeedsIt(t *testing.T) {
 	f.file("a.tsv", 4)
 	g := f.graph()
 	g.Nodes = append(g.Nodes,
-		Node{Name: "bad", Stage: &join{err: errors.New("no luck")}, Inputs: map[string]string{"text": "split"}},
+		Node{Name: "bad", Stage: &join{err: errors.New("no luck")}, Inputs: map[string]string{"text": "split", "after": "train"}}, // not join's key
 		Node{Name: "after", Stage: &join{Upper: true}, Inputs: map[string]string{"text": "bad"}},
 		Node{Name: "crash", Stage: &join{panic: true, Upper: true}, Inputs: map[string]string{"text": "split"}})
 	res, err := Run(t.Context(), g, f.o)
