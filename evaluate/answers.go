@@ -13,7 +13,6 @@ import (
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/squad"
 	"espalier/evaluate/stats"
-	"espalier/pipeline"
 )
 
 // newAnswers is exact match and F1 of extracted answers, on the scale of its
@@ -107,7 +106,7 @@ func (c *corpus) probabilities() ([]float64, error) {
 		}
 		p, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(p) {
-			return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Field: probField, Reason: fmt.Sprintf("id %s: %q is no number", c.IDs[i], text)}
+			return nil, c.refusePrediction(i, "%s %q is no number", probField, text)
 		}
 		out[i] = p
 	}
@@ -223,7 +222,10 @@ func newVE(*spec, *Request) (family, error) {
 		open: func(c *corpus) ([]string, func(int, []float64, []bool), error) {
 			labels, place := []string{"snli-ve"}, make(map[string]int)
 			seen := make(map[string]bool)
-			for _, r := range c.References {
+			for i, r := range c.References {
+				if err := c.oneLabel(i); err != nil {
+					return nil, nil, err
+				}
 				seen[pytext.Strip(r[0])] = true
 			}
 			for _, l := range sortedKeys(seen) {
@@ -251,7 +253,10 @@ func newNLVR2(*spec, *Request) (family, error) {
 			for i, id := range c.IDs {
 				p := strings.Split(id, "-")
 				if len(p) != 4 {
-					return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric nlvr2: id %s: want SPLIT-SET-PAIR-SENTENCE, as in dev-850-0-0", id)}
+					return nil, c.refuseReference(i, "want ids SPLIT-SET-PAIR-SENTENCE, as dev-850-0-0")
+				}
+				if err := c.oneLabel(i); err != nil {
+					return nil, err
 				}
 				sentence[i] = p[0] + "-" + p[1] + "-" + p[3]
 				right[i] = strings.EqualFold(pytext.Strip(c.Predictions[i]), pytext.Strip(c.References[i][0]))

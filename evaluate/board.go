@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"espalier/evaluate/classify"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/squad"
 	"espalier/evaluate/stats"
-	"espalier/pipeline"
 )
 
 // A board is a benchmark of several tasks in one file: an id is TASK/ID.
@@ -118,10 +116,10 @@ func (r *boardRun) sort(b board) error {
 		name, _, ok := strings.Cut(strings.TrimPrefix(id, b.name+"/"), "/") // ids of examples begin with the corpus
 		k, is := number[strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))]
 		if !ok || !is {
-			return fmt.Errorf("metric %s: id %s: want TASK/ID, where TASK is one of %s", b.name, id, strings.Join(known, ", "))
+			return r.corpus.refuseReference(i, "want ids TASK/ID, where TASK is one of %s", strings.Join(known, ", "))
 		}
 		if len(r.corpus.References[i]) != 1 && known[k] != "record" {
-			return fmt.Errorf("metric %s: id %s has %d references, want one label", b.name, id, len(r.corpus.References[i]))
+			return r.corpus.oneLabel(i)
 		}
 		r.task[i], seen[k] = k, true
 	}
@@ -146,15 +144,15 @@ func (r *boardRun) sort(b board) error {
 // numbers returns an example's prediction and reference as numbers.
 func (r *boardRun) numbers(i int) (x, y float64, err error) {
 	c := r.corpus
-	x, err = strconv.ParseFloat(pytext.Strip(c.Predictions[i]), 64)
-	if r.words && (err != nil || math.IsNaN(x) || math.IsInf(x, 0)) {
+	x, err = finite(c.Predictions[i])
+	if r.words && err != nil {
 		x, err = -1, nil
 	}
 	if err != nil {
-		return 0, 0, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: prediction %q is no number", c.IDs[i], c.Predictions[i])}
+		return 0, 0, c.refusePrediction(i, "%q is no number", c.Predictions[i])
 	}
-	if y, err = strconv.ParseFloat(pytext.Strip(c.References[i][0]), 64); err != nil {
-		return 0, 0, &pipeline.RefusedError{File: c.Places[i].File, Line: c.Places[i].Line, Offset: -1, Reason: fmt.Sprintf("id %s: reference %q is no number", c.IDs[i], c.References[i][0])}
+	if y, err = finite(c.References[i][0]); err != nil {
+		return 0, 0, c.refuseReference(i, "%q is no number", c.References[i][0])
 	}
 	return x, y, nil
 }
@@ -291,7 +289,7 @@ func (r *boardRun) correlations(places []int, values []float64) {
 func (r *boardRun) multiRC(places []int, values []float64) {
 	var m squad.MultiRC
 	for _, i := range places {
-		question, err := r.corpus.question(i, "superglue")
+		question, err := r.corpus.question(i)
 		if err != nil {
 			question = r.corpus.IDs[i]
 		}

@@ -162,7 +162,7 @@ func differences(ctx context.Context, p pair, r *Request, k int, test string, tr
 		return nil, err
 	}
 	if !slices.Equal(p.first.names(), p.second.names()) {
-		return nil, fmt.Errorf("metric %s: the two systems have scores of their own each: %q and %q", r.Metrics[k], p.first.names(), p.second.names())
+		return nil, &pipeline.RefusedError{File: p.b.predFile, Offset: -1, Reason: fmt.Sprintf("metric %s: the two systems have scores of their own each: %q and %q", r.Metrics[k], p.first.names(), p.second.names())}
 	}
 	compare := stats.Randomise
 	if test == BootstrapTest {

@@ -3,14 +3,12 @@ package evaluate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
 	"espalier/evaluate/input"
 	"espalier/evaluate/ngram"
 	"espalier/evaluate/ptb"
-	"espalier/pipeline"
 )
 
 // A corpus is what a set of metrics scores, with what several of them need of
@@ -138,7 +136,7 @@ func (c *corpus) ptb(ctx context.Context) (preds []string, refs [][]string, err 
 	wg.Go(func() {
 		hypErr = tokenise(func(t *ptb.Tokenizer) error {
 			for i, p := range c.Predictions {
-				if err := c.feed(ctx, t, p, i, "prediction", c.predFile); err != nil {
+				if err := c.feed(ctx, t, p, i, c.refusePrediction); err != nil {
 					return err
 				}
 			}
@@ -149,7 +147,7 @@ func (c *corpus) ptb(ctx context.Context) (preds []string, refs [][]string, err 
 	refErr = tokenise(func(t *ptb.Tokenizer) error {
 		for i, rs := range c.References {
 			for _, r := range rs {
-				if err := c.feed(ctx, t, r, i, "reference", c.Places[i].File); err != nil {
+				if err := c.feed(ctx, t, r, i, c.refuseReference); err != nil {
 					return err
 				}
 			}
@@ -165,14 +163,13 @@ func (c *corpus) ptb(ctx context.Context) (preds []string, refs [][]string, err 
 	return preds, refs, errors.Join(hypErr, refErr)
 }
 
-func (c *corpus) feed(ctx context.Context, t *ptb.Tokenizer, s string, i int, what, file string) error {
+func (c *corpus) feed(ctx context.Context, t *ptb.Tokenizer, s string, i int, refuse func(i int, format string, args ...any) error) error {
 	if i%4096 == 0 && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var e *ptb.LineBreakError
 	if err := t.Feed(s); errors.As(err, &e) {
-		return &pipeline.RefusedError{File: file, Offset: -1, Reason: fmt.Sprintf(
-			"id %s: the %s holds U+%04X, which begins a new line in the caption tools' tokenizer and would shift all later captions; take it out, or score with tok=none", c.IDs[i], what, e.Char)}
+		return refuse(i, "the text holds U+%04X, which begins a new line in the caption tools' tokenizer and would shift all later captions; take it out, or score with tok=none", e.Char)
 	} else if err != nil {
 		return err
 	}

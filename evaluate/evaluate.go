@@ -11,7 +11,6 @@ package evaluate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -148,7 +147,7 @@ func parseMetrics(r *Request) ([]family, error) {
 // scoreAll runs the metrics over a corpus.
 func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Result, error) {
 	if c.n() == 0 {
-		return nil, errors.New("nothing to score: no predictions")
+		return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: "no predictions"}
 	}
 	res := &Result{IDs: c.IDs}
 	if !r.Totals {
@@ -197,8 +196,7 @@ func (r *Request) usable(c *corpus, f family, k int) error {
 	}
 	for i := range c.n() {
 		if len(c.References[i]) == 0 {
-			p := c.Places[i]
-			return &pipeline.RefusedError{File: p.File, Line: p.Line, Offset: p.Offset, Reason: fmt.Sprintf("id %s: an empty list of references, and metric %s needs one", c.IDs[i], r.Metrics[k])}
+			return c.refuseReference(i, "an empty list of references, and metric %s needs one", r.Metrics[k])
 		}
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 	"espalier/evaluate/pltrdy"
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/stats"
-	"espalier/pipeline"
 )
 
 var errNothingSeen = errors.New("the metric compares whole texts")
@@ -79,11 +78,11 @@ func refuseEmpty(c *corpus, cut func(string) string) error {
 	var s pltrdy.Scorer
 	for i, p := range c.Predictions {
 		if _, err := s.Cut(cut(p)); err != nil {
-			return &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: the prediction is empty or has only periods, which rouge 1.0.1 refuses (empty=zero scores it 0)", c.IDs[i])}
+			return c.refusePrediction(i, "the prediction is empty or has only periods, which rouge 1.0.1 refuses (empty=zero scores it 0)")
 		}
 		for _, r := range c.References[i] {
 			if _, err := s.Cut(cut(r)); err != nil {
-				return &pipeline.RefusedError{File: c.Places[i].File, Offset: -1, Reason: fmt.Sprintf("id %s: a reference is empty or has only periods, which rouge 1.0.1 refuses (empty=zero passes it over)", c.IDs[i])}
+				return c.refuseReference(i, "a reference is empty or has only periods, which rouge 1.0.1 refuses (empty=zero passes it over)")
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -270,7 +269,7 @@ func (f *rationaleFamily) total(sum, values []float64) {
 func (f *rationaleFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
 	for i := range c.n() {
 		if c.attribute(i, "solution") == "" && c.attribute(i, "lecture") == "" {
-			return nil, fmt.Errorf("metric scienceqa-rationale: the reference of %s has neither lecture nor solution", c.IDs[i])
+			return nil, c.refuseReference(i, "neither lecture nor solution, which the explanation is compared with")
 		}
 	}
 	one, four := nltkbleu.Options{Weights: []float64{1}}, nltkbleu.Options{Weights: nltkbleu.Uniform(4)}

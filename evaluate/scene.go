@@ -1,12 +1,10 @@
 package evaluate
 
 import (
-	"fmt"
 	"math"
 
 	"espalier/evaluate/meteor"
 	"espalier/evaluate/spice"
-	"espalier/pipeline"
 )
 
 // newSPICE compares the tuples of scene graphs that the files give. With
@@ -27,13 +25,12 @@ func newSPICE(_ *spec, r *Request) (family, error) {
 			for i, text := range c.Predictions {
 				var err error
 				if preds[i], err = spice.Parse(text); err != nil {
-					return nil, nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: %v", c.IDs[i], err)}
+					return nil, nil, c.refusePrediction(i, "%v", err)
 				}
 				for _, text := range c.References[i] {
 					list, err := spice.Parse(text)
 					if err != nil {
-						p := c.Places[i]
-						return nil, nil, &pipeline.RefusedError{File: p.File, Line: p.Line, Offset: p.Offset, Reason: fmt.Sprintf("id %s: %v", c.IDs[i], err)}
+						return nil, nil, c.refuseReference(i, "%v", err)
 					}
 					refs[i] = append(refs[i], list...)
 				}

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -28,15 +29,14 @@ func parts(t *testing.T, metrics []string, ext string, pred, refs []string) (who
 		}
 		return res
 	}
-	var states []string
-	n := len(pred)
-	for _, cut := range [][2]int{{0, n / 3}, {n / 3, n}} {
+	save := func(res *Result) string {
+		t.Helper()
 		path := filepath.Join(t.TempDir(), "part.state")
 		f, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run(pred[cut[0]:cut[1]], refs[cut[0]:cut[1]]).WriteState(f); err != nil {
+		if err := res.WriteState(f); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.Close(); err != nil {
@@ -45,13 +45,23 @@ func parts(t *testing.T, metrics []string, ext string, pred, refs []string) (who
 		if !IsState(path) {
 			t.Errorf("%s is no state", path)
 		}
-		states = append(states, path)
+		return path
 	}
-	merged, err := Merge(t.Context(), Request{Bootstrap: 20, Workers: 2}, states)
-	if err != nil {
-		t.Fatalf("%v: %v", metrics, err)
+	merge := func(keep bool, states ...string) *Result {
+		t.Helper()
+		res, err := Merge(t.Context(), Request{Bootstrap: 20, Workers: 2, Keep: keep}, states)
+		if err != nil {
+			t.Fatalf("%v: %v", metrics, err)
+		}
+		return res
 	}
-	return run(pred, refs), merged
+	// The first two of three parts are merged before the last is.
+	n := len(pred)
+	var states []string
+	for _, cut := range [][2]int{{0, n / 3}, {n / 3, n / 2}, {n / 2, n}} {
+		states = append(states, save(run(pred[cut[0]:cut[1]], refs[cut[0]:cut[1]])))
+	}
+	return run(pred, refs), merge(false, save(merge(true, states[:2]...)), states[2])
 }
 
 func same(t *testing.T, whole, merged *Result) {
@@ -78,61 +88,148 @@ func same(t *testing.T, whole, merged *Result) {
 	}
 }
 
-// Parts that were scored apart give the bits of one pass, for every metric.
-func TestStatesOfPartsMerge(t *testing.T) {
-	var pred, refs []string
+// A partsCase is metrics on inputs that they can score.
+type partsCase struct {
+	metrics    []string
+	pred, refs []string // JSON lines
+}
+
+// partsCases cover all metrics.
+func partsCases(t *testing.T) []partsCase {
+	t.Helper()
+	object := func(id any, more map[string]any) string {
+		more["id"] = id
+		return jsonLine(t, more)
+	}
+	var captions partsCase
 	for _, c := range captiontest.Adversarial(t) {
 		for i, im := range c.Images {
 			id := fmt.Sprintf("%s/%d", c.Name, i)
-			pred = append(pred, jsonLine(t, map[string]any{"id": id, "text": im.Hyp}))
-			refs = append(refs, jsonLine(t, map[string]any{"id": id, "references": im.Refs}))
+			captions.pred = append(captions.pred, object(id, map[string]any{"text": im.Hyp}))
+			captions.refs = append(captions.refs, object(id, map[string]any{"references": im.Refs}))
 		}
 	}
 	// A caption's last token can depend on the first of the next part.
-	pred[len(pred)/3-1] = jsonLine(t, map[string]any{"id": "end", "text": "they live in the U.S."})
-	refs[len(refs)/3-1] = jsonLine(t, map[string]any{"id": "end", "references": []string{"they live in the U.S."}})
-	pred[len(pred)/3] = jsonLine(t, map[string]any{"id": "next", "text": "The man"})
-	refs[len(refs)/3] = jsonLine(t, map[string]any{"id": "next", "references": []string{"The man"}})
-	whole, merged := parts(t, []string{
-		"bleu", "rouge-l", "cider", "cider:tok=none:plain=true", "meteor", "sacrebleu", "chrf", "ter", "rouge-score", "rouge-zh:empty=zero",
-		"nltk-bleu:method=3", "nltk-bleu:method=5", "nltk-bleu:method=7", "nltk-gleu", "distinct", "accuracy", "vqa", "gqa", "squad", "squad2", "squad2-best", "cmrc", "drcd", "record",
-	}, ".jsonl", pred, refs)
-	same(t, whole, merged)
-
-	pred, refs = nil, nil
-	for i := range 60 {
-		id := fmt.Sprintf("cola/q%d/%d", i/4, i)
-		pred = append(pred, jsonLine(t, map[string]any{"id": id, "text": i * 7 % 3}))
-		refs = append(refs, jsonLine(t, map[string]any{"id": id, "text": i % 3}))
+	n := len(captions.pred) / 3
+	for i, text := range map[int]string{n - 1: "they live in the U.S.", n: "The man"} {
+		captions.pred[i] = object(text, map[string]any{"text": text})
+		captions.refs[i] = object(text, map[string]any{"references": []string{text}})
 	}
-	whole, merged = parts(t, []string{"f1:average=macro", "matthews", "pearson", "spearman", "multirc", "glue", "snli-ve"}, ".jsonl", pred, refs)
-	same(t, whole, merged)
+	captions.metrics = []string{
+		"bleu", "rouge-l", "cider", "cider:tok=none:plain=true", "meteor", "sacrebleu", "sacrebleu:tok=zh:smooth=floor:eff=true", "chrf", "chrf:word=2:eps=true", "ter", "rouge-score", "rouge-score:stem=true",
+		"rouge-zh:empty=zero", "rouge:empty=zero", "rouge:empty=zero:excl=no", "nltk-bleu:method=0", "nltk-bleu:method=3", "nltk-bleu:method=5", "nltk-bleu:method=6", "nltk-bleu:method=7", "nltk-gleu", "distinct",
+		"accuracy", "vqa", "gqa", "squad", "squad2", "squad2-best", "cmrc", "drcd", "record",
+	}
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	var labels, truths, glue, superglue, pairs, graphs, typed, science partsCase
+	labels.metrics = []string{"f1:average=macro", "f1:average=micro", "f1:average=weighted", "matthews", "pearson", "spearman", "spearman:float=32", "snli-ve", "accuracy"}
+	truths.metrics = []string{"multirc", "f1", "matthews"}
+	glue.metrics = []string{"glue", "glue:average=values"}
+	superglue.metrics = []string{"superglue", "superglue:cb=fixed:average=values"}
+	pairs.metrics = []string{"nlvr2"}
+	graphs.metrics = []string{"spice"}
+	typed.metrics = []string{"vqa:types=all", "gqa", "squad2", "squad2:threshold=0.5", "squad2-best"}
+	science.metrics = []string{"scienceqa", "scienceqa:topics=true", "scienceqa-rationale"}
+	add := func(c *partsCase, id string, p, r map[string]any) {
+		c.pred, c.refs = append(c.pred, object(id, p)), append(c.refs, object(id, r))
+	}
+	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
+	texts := func(p, r string) (map[string]any, map[string]any) {
+		return map[string]any{"text": p}, map[string]any{"references": []string{r}}
+	}
+	for i := range 90 {
+		p, r := texts(pick("0", "1", "2"), pick("0", "1", "2"))
+		add(&labels, fmt.Sprint("l", i), p, r)
+		p, r = texts(pick("0", "1"), pick("0", "1"))
+		add(&truths, fmt.Sprintf("q%d/%d", i/4, i), p, r)
+		task := []string{"cola", "mrpc", "stsb", "mnli", "mnli-mm", "rte", "qqp", "sst2"}[i%8]
+		p, r = texts(pick("0", "1"), pick("0", "1"))
+		add(&glue, fmt.Sprintf("%s/%d", task, i), p, r)
+		switch task = []string{"boolq", "cb", "multirc", "record", "wic"}[i%5]; task {
+		case "multirc":
+			p, r = texts(pick("0", "1"), pick("0", "1"))
+			add(&superglue, fmt.Sprintf("multirc/q%d/%d", i/20, i), p, r)
+		case "record":
+			p, r = texts(pick("the cat", "dog"), pick("cat", "a dog"))
+			r["references"] = append(r["references"].([]string), "cats")
+			add(&superglue, fmt.Sprintf("record/%d", i), p, r)
+		default:
+			p, r = texts(pick("0", "1", "2"), pick("0", "1", "2"))
+			add(&superglue, fmt.Sprintf("%s/%d", task, i), p, r)
+		}
+		p, r = texts(pick("True", "False"), pick("True", "False"))
+		add(&pairs, fmt.Sprintf("dev-%d-%d-%d", i/6, i%3, i%2), p, r)
+		tuple := func() []string { return []string{pick("girl", "dog"), pick("young", "red")}[:1+rng.IntN(2)] }
+		add(&graphs, fmt.Sprint("g", i), map[string]any{"text": [][]string{tuple(), tuple()}}, map[string]any{"references": [][]string{tuple(), tuple(), {"girl", "on", "bench"}}})
+		add(&typed, fmt.Sprint("t", i), map[string]any{"text": pick("yes", "no", ""), "no_answer_probability": rng.Float64()}, map[string]any{
+			"answers": []string{pick("yes", "no"), pick("yes", "no")}, "answer_type": pick("yes/no", "other"), "question_type": pick("is", "what"),
+			"types": map[string]any{"structural": pick("query", "verify"), "semantic": pick("attr", "obj")}, "isBalanced": pick("true", "true", "false"), "entailed": []string{fmt.Sprint("t", rng.IntN(90))},
+		})
+		add(&science, fmt.Sprint("s", i), map[string]any{"text": "The answer is " + pick("A", "B") + "."}, map[string]any{
+			"answer": rng.IntN(2), "subject": pick("natural science", "social science"), "grade": pick("grade3", "grade9"), "hint": pick("", "look"), "image": pick("", "image.png"), "topic": pick("physics", "writing"),
+			"lecture": pick("", "force is mass times acceleration"), "solution": pick("the answer follows", "look at the picture"),
+		})
+	}
+
+	cases := []partsCase{captions, labels, truths, glue, superglue, pairs, graphs, typed, science}
+	return append(cases, correctionCases(t)...)
 }
 
-func TestStatesOfCorrectionsMerge(t *testing.T) {
+// correctionCases are those of M2 files and of texts with sources.
+func correctionCases(t *testing.T) []partsCase {
+	t.Helper()
 	read := func(elem ...string) string {
 		t.Helper()
 		b, err := os.ReadFile(shared.Dir(t, append([]string{"goldens", "metrics"}, elem...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(b)
+		return strings.TrimSpace(string(b))
 	}
-	lines := strings.SplitAfter(strings.TrimSuffix(read("gec", "nlpcc_a_noisy.hyp"), "\n"), "\n")
-	lines[len(lines)-1] += "\n"
-	blocks := strings.SplitAfter(strings.TrimSuffix(read("gec", "nlpcc_a_noisy.m2"), "\n\n"), "\n\n")
-	blocks[len(blocks)-1] += "\n\n"
-	if len(lines) != len(blocks) {
-		t.Fatalf("%d lines, %d blocks", len(lines), len(blocks))
-	}
+	blocks := func(elem ...string) []string { return strings.Split(read(elem...), "\n\n") }
 	// Numbers of lines are not ids of a set in parts: give each its id.
-	for i := range lines {
-		id := fmt.Sprint(i)
-		lines[i] = jsonLine(t, map[string]any{"id": id, "text": strings.TrimSuffix(lines[i], "\n")})
-		blocks[i] = jsonLine(t, map[string]any{"id": id, "text": blocks[i]})
+	lines := func(field string, texts []string) (out []string) {
+		for i, text := range texts {
+			out = append(out, jsonLine(t, map[string]any{"id": fmt.Sprint(i), field: text}))
+		}
+		return out
 	}
-	whole, merged := parts(t, []string{"maxmatch"}, ".jsonl", lines, blocks)
-	same(t, whole, merged)
+	texts := partsCase{metrics: []string{"cherrant", "cherrant:mode=tokens:cat=1"}}
+	for _, c := range cells(t, shared.Dir(t, "goldens", "metrics", "cherrant", "nlpcc_a_ref.para")) {
+		texts.refs = append(texts.refs, jsonLine(t, map[string]any{"id": "n" + c[0], "source": c[1], "references": c[2:]}))
+	}
+	for _, c := range cells(t, shared.Dir(t, "goldens", "metrics", "cherrant", "nlpcc_a_hyp.para")) {
+		texts.pred = append(texts.pred, jsonLine(t, map[string]any{"id": "n" + c[0], "text": c[2]}))
+	}
+	return []partsCase{
+		{[]string{"maxmatch", "maxmatch:beta=1:ignorecase=true"}, lines("text", strings.Split(read("gec", "nlpcc_a_noisy.hyp"), "\n")), lines("text", blocks("gec", "nlpcc_a_noisy.m2"))},
+		{[]string{"errant", "errant:mode=typed:cat=3", "errant:mode=tokens:cat=2"}, lines("text", blocks("errant", "nlpcc_a_noisy.hyp.m2")), lines("text", blocks("errant", "nlpcc_a_noisy.ref.m2"))},
+		{[]string{"cherrant"}, lines("text", blocks("cherrant", "nlpcc_a_hyp.char.m2")), lines("text", blocks("cherrant", "nlpcc_a_ref.char.m2"))},
+		texts,
+	}
+}
+
+// Parts that were scored apart give the bits of one pass, for every metric that
+// there is.
+func TestStatesOfPartsMerge(t *testing.T) {
+	tested := make(map[string]bool)
+	for _, c := range partsCases(t) {
+		if len(c.pred) != len(c.refs) {
+			t.Fatalf("%v: %d predictions, %d references", c.metrics, len(c.pred), len(c.refs))
+		}
+		whole, merged := parts(t, c.metrics, ".jsonl", c.pred, c.refs)
+		same(t, whole, merged)
+		for _, m := range c.metrics {
+			name, _, _ := strings.Cut(m, ":")
+			tested[name] = true
+		}
+	}
+	for _, m := range List() {
+		if !tested[m.Name] {
+			t.Errorf("metric %s: nothing shows that its parts merge", m.Name)
+		}
+	}
 }
 
 func TestStatesThatDoNotFit(t *testing.T) {

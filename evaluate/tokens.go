@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"espalier/evaluate/input"
+	"espalier/pipeline"
 )
 
 // A seer is a family that can show what it saw after tokenisation.
@@ -67,6 +68,9 @@ func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped in
 	}
 	if err != nil {
 		return nil, 0, err
+	}
+	if len(pred.IDs) == 0 {
+		return nil, 0, &pipeline.RefusedError{File: r.Pred.Path, Offset: -1, Reason: "no predictions"}
 	}
 	var joined *input.Joined
 	if len(r.Refs) == 0 {

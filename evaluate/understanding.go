@@ -1,7 +1,9 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,6 +47,42 @@ type confusionFamily struct {
 	what   string
 	labels []string
 	value  func(c *classify.Confusion, labels []string) float64
+	usable func(labels []string) string // says why a value of such labels is not defined
+}
+
+// sortLabels sorts numbers by their size and other labels by code points, as
+// sums go over them in that order.
+func sortLabels(labels []string) {
+	numbers := make(map[string]int, len(labels))
+	for _, l := range labels {
+		n, err := strconv.Atoi(l)
+		if err != nil {
+			slices.Sort(labels)
+			return
+		}
+		numbers[l] = n
+	}
+	slices.SortFunc(labels, func(a, b string) int { return cmp.Or(cmp.Compare(numbers[a], numbers[b]), cmp.Compare(a, b)) })
+}
+
+// oneLabel refuses an example that has not one reference.
+func (c *corpus) oneLabel(i int) error {
+	if n := len(c.References[i]); n != 1 {
+		return c.refuseReference(i, "%d references, want one label", n)
+	}
+	return nil
+}
+
+// errNoNumber is what finite returns for texts that are none.
+var errNoNumber = errors.New("no finite number")
+
+// finite reads a number.
+func finite(text string) (float64, error) {
+	x, err := strconv.ParseFloat(pytext.Strip(text), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, errNoNumber
+	}
+	return x, nil
 }
 
 func (f *confusionFamily) names() []string { return []string{f.name} }
@@ -55,8 +93,8 @@ func (f *confusionFamily) width() int      { return max(1, len(f.labels)*len(f.l
 func (f *confusionFamily) known(c *corpus) error {
 	seen := make(map[string]bool)
 	for i, p := range c.Predictions {
-		if len(c.References[i]) != 1 {
-			return fmt.Errorf("metric %s: example %s has %d references, want one label", f.name, c.IDs[i], len(c.References[i]))
+		if err := c.oneLabel(i); err != nil {
+			return err
 		}
 		seen[pytext.Strip(p)] = true
 		seen[pytext.Strip(c.References[i][0])] = true
@@ -64,9 +102,14 @@ func (f *confusionFamily) known(c *corpus) error {
 	for l := range seen {
 		f.labels = append(f.labels, l)
 	}
-	slices.Sort(f.labels)
+	sortLabels(f.labels)
 	if len(f.labels) > mostLabels {
-		return fmt.Errorf("metric %s: %d different labels, want at most %d; is this the right field?", f.name, len(f.labels), mostLabels)
+		return &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric %s: %d different labels, want at most %d; is this the right field?", f.name, len(f.labels), mostLabels)}
+	}
+	if f.usable != nil {
+		if reason := f.usable(f.labels); reason != "" {
+			return &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric %s: %s", f.name, reason)}
+		}
 	}
 	return nil
 }
@@ -115,7 +158,17 @@ func newF1(s *spec, _ *Request) (family, error) {
 		all = strings.Split(fixed, "/")
 		what += "|labels:" + fixed
 	}
-	return &confusionFamily{name: "f1", what: what, value: func(c *classify.Confusion, labels []string) float64 {
+	usable := func(labels []string) string {
+		switch {
+		case average != "binary":
+		case len(labels) > 2:
+			return fmt.Sprintf("labels %q, where average=binary takes two; give average=macro, micro or weighted", labels)
+		case len(labels) == 2 && !slices.Contains(labels, pos):
+			return fmt.Sprintf("labels %q, none of them %q; give pos=LABEL", labels, pos)
+		}
+		return ""
+	}
+	return &confusionFamily{name: "f1", what: what, usable: usable, value: func(c *classify.Confusion, labels []string) float64 {
 		switch average {
 		case "binary":
 			if i := slices.Index(labels, pos); i >= 0 {
@@ -145,7 +198,7 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 	return func(s *spec, _ *Request) (family, error) {
 		single := s.choice("float", "64", "32") == "32"
 		parse := func(text string) (float64, error) {
-			x, err := strconv.ParseFloat(pytext.Strip(text), 64)
+			x, err := finite(text)
 			if single {
 				x = float64(float32(x)) // as trainers hold outputs
 			}
@@ -158,17 +211,17 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 				for i, p := range c.Predictions {
 					var err error
 					if x[i], err = parse(p); err != nil {
-						return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("id %s: prediction %q is no number", c.IDs[i], p)}
+						return nil, c.refusePrediction(i, "%q is no number", p)
 					}
-					if len(c.References[i]) != 1 {
-						return nil, fmt.Errorf("metric %s: example %s has %d references, want one number", name, c.IDs[i], len(c.References[i]))
+					if n := len(c.References[i]); n != 1 {
+						return nil, c.refuseReference(i, "%d references, want one number", n)
 					}
 					if y[i], err = parse(c.References[i][0]); err != nil {
-						return nil, &pipeline.RefusedError{File: c.Places[i].File, Offset: -1, Reason: fmt.Sprintf("id %s: reference %q is no number", c.IDs[i], c.References[i][0])}
+						return nil, c.refuseReference(i, "%q is no number", c.References[i][0])
 					}
 				}
 				if name == "pearson" && c.n() < 2 {
-					return nil, classify.ErrFew
+					return nil, &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric %s: %v", name, classify.ErrFew)}
 				}
 				return func() stats.Places {
 					a, b := make([]float64, 0, len(x)), make([]float64, 0, len(x))
@@ -193,16 +246,25 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 }
 
 // question returns what an answer's id says of its question.
-func (c *corpus) question(i int, metric string) (string, error) {
+func (c *corpus) question(i int) (string, error) {
 	k := strings.LastIndexAny(c.IDs[i], "/_-")
 	if k < 0 {
-		return "", &pipeline.RefusedError{File: c.predFile, Offset: -1, Reason: fmt.Sprintf("metric %s: id %s: want QUESTION/ANSWER", metric, c.IDs[i])}
+		return "", c.refuseReference(i, "want ids QUESTION/ANSWER")
 	}
 	return c.IDs[i][:k], nil
 }
 
 // isTrue reports a label that says yes.
-func isTrue(label string) bool { return pytext.Strip(label) == "1" }
+func isTrue(label string) bool {
+	label = pytext.Strip(label)
+	return label == "1" || strings.EqualFold(label, "true")
+}
+
+// isTruth reports a label that says yes or no.
+func isTruth(label string) bool {
+	text := pytext.Strip(label)
+	return isTrue(label) || text == "0" || strings.EqualFold(text, "false")
+}
 
 // newMultiRC groups answers by question: an id is QUESTION and a last part
 // behind "/", "_" or "-".
@@ -213,8 +275,14 @@ func newMultiRC(s *spec, _ *Request) (family, error) {
 			questions := make([]string, c.n())
 			for i := range c.IDs {
 				var err error
-				if questions[i], err = c.question(i, "multirc"); err != nil {
+				if questions[i], err = c.question(i); err != nil {
 					return nil, err
+				}
+				if err := c.oneLabel(i); err != nil {
+					return nil, err
+				}
+				if r := c.References[i][0]; !isTruth(r) {
+					return nil, c.refuseReference(i, "%q is no label, want 0 or 1", r)
 				}
 			}
 			return func() stats.Places {
