@@ -112,7 +112,10 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 			if err != nil {
 				return nil, err
 			}
-			table, err := frequencies(ctx, &t.words, t.fields.refs, r)
+			if r.DF == "" {
+				return corpusScorers(ctx, c, t, r, opt)
+			}
+			table, err := openDF(r.DF, &t.words)
 			if err != nil {
 				return nil, err
 			}
@@ -124,26 +127,35 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 	}, nil
 }
 
-// tableLimit is how many bytes a table of all n-grams of a corpus may take.
+// tableLimit is how many bytes tables of the n-grams of a corpus may take.
 const tableLimit = 256 << 20
 
-// frequencies counts document frequencies over the references, or reads them.
-func frequencies(ctx context.Context, words *ngram.Words, refs [][][]uint32, r *Request) (*cider.DF, error) {
-	if r.DF == "" {
-		if need := cider.Need(refs); need > tableLimit && r.Notice != nil {
-			r.Notice(fmt.Sprintf("cider: a table of all n-grams can take %d MB; it is made in two passes, without those that one image alone has", need>>20))
-		}
-		df := cider.Corpus(words, refs, tableLimit, func() bool { return ctx.Err() != nil })
-		return df, ctx.Err()
+// corpusScorers counts document frequencies over the references.
+func corpusScorers(ctx context.Context, c *corpus, t *cutTexts, r *Request, opt cider.Options) (func() scorer, error) {
+	p := cider.NewPlan(t.fields.hyps, t.fields.refs, tableLimit)
+	if p.Passes > 1 && r.Notice != nil {
+		r.Notice(fmt.Sprintf("cider: counting the n-grams of %d words takes up to %d MB beside the texts, in %d passes", p.Words, p.Bytes>>20, p.Passes))
 	}
-	f, size, closeFile, err := input.Expand(r.DF)
+	all, err := cider.NewCorpus(ctx, t.fields.hyps, t.fields.refs, t.words.Len(), p, c.workers)
+	if err != nil {
+		return nil, err
+	}
+	return func() scorer {
+		s := all.NewScorer(opt)
+		return func(i int, row []float64) { row[0] = s.Score(i) }
+	}, nil
+}
+
+// openDF reads document frequencies.
+func openDF(path string, words *ngram.Words) (*cider.DF, error) {
+	f, size, closeFile, err := input.Expand(path)
 	if err != nil {
 		return nil, err
 	}
 	defer closeFile()
 	df, err := cider.OpenDF(words, f, size)
 	if err != nil {
-		return nil, &pipeline.RefusedError{File: r.DF, Offset: -1, Reason: err.Error()}
+		return nil, &pipeline.RefusedError{File: path, Offset: -1, Reason: err.Error()}
 	}
 	return df, nil
 }

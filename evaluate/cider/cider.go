@@ -15,8 +15,9 @@
 // the mean over k and over the references. The plain form has no minimum and
 // no exponential factor. The corpus score is the mean over images.
 //
-// A [DF] holds df; it comes from the references that are scored (as the
-// caption tools do) or from a file (as rewards do). A [Scorer] reads it.
+// A [DF] holds df; it comes from references or from a file (as rewards do). A
+// [Scorer] reads it. A [Corpus] does the same for images whose own references
+// give df (as the caption tools do), in less time.
 package cider
 
 import (
@@ -38,12 +39,19 @@ type Options struct {
 	Sigma float64 // 0 means DefaultSigma
 }
 
+func (o Options) filled() Options {
+	if o.Sigma == 0 {
+		o.Sigma = DefaultSigma
+	}
+	return o
+}
+
 // A Scorer scores hypotheses. It may not be used by two goroutines at once;
 // several Scorers may share one DF.
 type Scorer struct {
 	df    *DF
 	opt   Options
-	gauss []float64 // length penalty by difference
+	gauss gauss
 
 	// One image's n-grams, numbered as they are met.
 	grams [Order]ngram.Table
@@ -66,45 +74,52 @@ type vector struct {
 
 // NewScorer returns a scorer that reads df, which must be finished.
 func NewScorer(df *DF, opt Options) *Scorer {
-	if opt.Sigma == 0 {
-		opt.Sigma = DefaultSigma
-	}
-	return &Scorer{df: df, opt: opt}
+	opt = opt.filled()
+	return &Scorer{df: df, opt: opt, gauss: gauss{sigma: opt.Sigma}}
 }
 
 // Score returns CIDEr of one hypothesis in [0, 10]. Words are numbered by the
 // DF's Words; refs must not be empty.
 func (s *Scorer) Score(hyp []uint32, refs [][]uint32) float64 {
 	s.setRefs(refs)
-	return s.score(hyp)
+	s.weigh(&s.hyp, hyp, nil)
+	return s.score()
 }
 
 // ScoreAll appends to dst the scores of several hypotheses of one image.
 func (s *Scorer) ScoreAll(dst []float64, hyps, refs [][]uint32) []float64 {
 	s.setRefs(refs)
 	for _, h := range hyps {
-		dst = append(dst, s.score(h))
+		s.weigh(&s.hyp, h, nil)
+		dst = append(dst, s.score())
 	}
 	return dst
 }
 
 func (s *Scorer) setRefs(refs [][]uint32) {
+	s.begin(len(refs))
+	for i, r := range refs {
+		s.weigh(&s.refs[i], r, nil)
+	}
+}
+
+// begin forgets the image before.
+func (s *Scorer) begin(refs int) {
 	for k := range Order {
 		s.grams[k].Reset()
 		s.idf[k], s.in[k], s.count[k] = s.idf[k][:0], s.in[k][:0], s.count[k][:0]
 	}
-	for len(s.refs) < len(refs) {
+	for len(s.refs) < refs {
 		s.refs = append(s.refs, vector{})
 	}
-	s.refs = s.refs[:len(refs)]
-	for i, r := range refs {
-		s.weigh(&s.refs[i], r)
-	}
+	s.refs = s.refs[:refs]
 }
 
 // weigh sets v to the weights of a sentence. The n-grams of an order are in
-// the order of their first occurrence, which is the order of the sums.
-func (s *Scorer) weigh(v *vector, words []uint32) {
+// the order of their first occurrence, which is the order of the sums. Idf gives
+// the weight of an n-gram of k+1 words by its place and last word; if it is nil,
+// the table does.
+func (s *Scorer) weigh(v *vector, words []uint32, idf func(k, place int, word uint32) float64) {
 	v.length = max(0, len(words)-1)
 	for k := range Order {
 		v.ids[k], v.counts[k] = v.ids[k][:0], v.counts[k][:0]
@@ -112,7 +127,15 @@ func (s *Scorer) weigh(v *vector, words []uint32) {
 	for i := range words {
 		prefix := uint32(0)
 		for k := 0; k < Order && i+k < len(words); k++ {
-			id := s.number(k, prefix, words[i+k])
+			id := s.grams[k].Number(ngram.Key(prefix, words[i+k]))
+			if int(id) == len(s.idf[k]) {
+				s.count[k] = append(s.count[k], 0)
+				if idf != nil {
+					s.idf[k] = append(s.idf[k], idf(k, i, words[i+k]))
+				} else {
+					s.look(k, prefix, words[i+k])
+				}
+			}
 			if s.count[k][id] == 0 {
 				v.ids[k] = append(v.ids[k], id)
 			}
@@ -132,13 +155,8 @@ func (s *Scorer) weigh(v *vector, words []uint32) {
 	}
 }
 
-// number returns the image's number of an n-gram, whose idf it looks up when
-// it is new.
-func (s *Scorer) number(k int, prefix, word uint32) uint32 {
-	id := s.grams[k].Number(ngram.Key(prefix, word))
-	if int(id) < len(s.idf[k]) {
-		return id
-	}
+// look finds a new n-gram in the table.
+func (s *Scorer) look(k int, prefix, word uint32) {
 	global, known := uint32(0), true
 	if k > 0 {
 		global = s.in[k-1][prefix]
@@ -155,18 +173,15 @@ func (s *Scorer) number(k int, prefix, word uint32) uint32 {
 	}
 	s.idf[k] = append(s.idf[k], idf)
 	s.in[k] = append(s.in[k], global)
-	s.count[k] = append(s.count[k], 0)
-	return id
 }
 
-func (s *Scorer) score(words []uint32) float64 {
-	s.weigh(&s.hyp, words)
+func (s *Scorer) score() float64 {
 	var sum [Order]float64
 	for i := range s.refs {
 		r := &s.refs[i]
 		factor := 1.0
 		if !s.opt.Plain {
-			factor = s.penalty(s.hyp.length - r.length)
+			factor = s.gauss.penalty(s.hyp.length - r.length)
 		}
 		for k := range Order {
 			v := s.dot(k, r)
@@ -176,9 +191,14 @@ func (s *Scorer) score(words []uint32) float64 {
 			sum[k] += float64(v * factor)
 		}
 	}
-	mean := (sum[0] + sum[1] + sum[2] + sum[3]) / Order
-	mean /= float64(len(s.refs))
-	return mean * 10
+	return mean(&sum, len(s.refs))
+}
+
+// mean is an image's score from the sums over its references.
+func mean(sum *[Order]float64, refs int) float64 {
+	m := (sum[0] + sum[1] + sum[2] + sum[3]) / Order
+	m /= float64(refs)
+	return m * 10
 }
 
 // dot multiplies the weights of the hypothesis and a reference.
@@ -205,13 +225,19 @@ func (s *Scorer) dot(k int, r *vector) float64 {
 	return sum
 }
 
+// A gauss is the length penalty.
+type gauss struct {
+	sigma float64
+	by    []float64 // difference
+}
+
 // penalty returns e^(-(d^2) / (2 sigma^2)).
-func (s *Scorer) penalty(d int) float64 {
+func (g *gauss) penalty(d int) float64 {
 	d = max(d, -d)
-	for len(s.gauss) <= d {
-		n := float64(len(s.gauss))
-		x := float64(n*n) / float64(2*float64(s.opt.Sigma*s.opt.Sigma))
-		s.gauss = append(s.gauss, numeric.Pow(math.E, -x))
+	for len(g.by) <= d {
+		n := float64(len(g.by))
+		x := float64(n*n) / float64(2*float64(g.sigma*g.sigma))
+		g.by = append(g.by, numeric.Pow(math.E, -x))
 	}
-	return s.gauss[d]
+	return g.by[d]
 }

@@ -84,8 +84,12 @@ type evalFlags struct {
 // stateEnding is that of files that hold the state of a scoring.
 const stateEnding = ".state"
 
-// largeInput is how many bytes of files make memory dearer than time.
-const largeInput = 32 << 20
+// largeInput is how many bytes of files make memory dearer than time, and
+// smallInput how many are scored within memory that no one misses.
+const (
+	largeInput = 32 << 20
+	smallInput = 4 << 20
+)
 
 // defaultResamples are those of a test that is not told how many.
 const defaultResamples = 1000
@@ -132,8 +136,13 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 			size += info.Size()
 		}
 	}
-	if size > largeInput && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // so that a million predictions stay below 1 GB
+	if os.Getenv("GOGC") == "" {
+		switch {
+		case size > largeInput:
+			debug.SetGCPercent(50) // so that a million predictions stay below 1 GB
+		case size < smallInput:
+			debug.SetGCPercent(1600) // collect from 64 MB on
+		}
 	}
 	e.pred.Path, e.pred.Reader = e.preds[0], c.in
 	r := evaluate.Request{
