@@ -73,7 +73,7 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 	}
 	if j.round {
 		j.half = pk.half
-		d.roundedConv(j)
+		d.roundedConv(j, x.Shape[0], pk.placesHalf)
 		return
 	}
 	if frozen {

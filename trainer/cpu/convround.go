@@ -26,18 +26,25 @@ func (j *flatJob) Tile(_, t int) {
 // roundedConv runs a convolution whose filters are packed for rounding: the
 // image is rounded once, and rows of it are gathered as bfloat16; those of a 1x1
 // filter are rounded tile by tile.
-func (d *Device) roundedConv(j *convJob) {
+func (d *Device) roundedConv(j *convJob, images int, places []uint16) {
 	j.cut(8)
-	if j.pointwise() || j.rounded != nil {
-		d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
+	if !j.pointwise() && j.rounded == nil {
+		d.roundImage(j)
+	}
+	if places != nil && j.stride == 1 {
+		d.roundedTiling(j, images, places)
 		return
 	}
+	d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
+}
+
+// roundImage rounds the image of a convolution.
+func (d *Device) roundImage(j *convJob) {
 	image := asHalves(d.rounded.take((len(j.x) + 1) / 2))[:len(j.x)]
 	const part = 1 << 14
 	d.flat = flatJob{dst: image, src: j.x, part: part}
 	d.pool.Run(&d.flat, (len(j.x)+part-1)/part)
 	j.rounded = image
-	d.pool.Run(j, (j.pixels+j.rows-1)/j.rows)
 }
 
 // roundedTile computes pixels lo to hi, all channels.

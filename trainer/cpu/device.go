@@ -41,6 +41,7 @@ type Device struct {
 	filters                                  filterJob
 	flat                                     flatJob
 	tiles                                    winogradJob
+	roundedTiles                             roundedTilesJob
 	attend                                   attendJob
 	query                                    queryJob
 	average                                  averageJob

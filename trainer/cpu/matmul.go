@@ -16,10 +16,12 @@ type packed struct {
 	half   []uint16
 	pairs  bool      // half is in pairs, for products that round
 	places []float32 // of filters: transformed for winogradJob
+	// placesHalf is those for roundedTilesJob.
+	placesHalf []uint16
 }
 
 // Bytes returns the length in bytes.
-func (p *packed) Bytes() int { return p.slab.Bytes() + 4*len(p.places) }
+func (p *packed) Bytes() int { return p.slab.Bytes() + 4*len(p.places) + 2*len(p.placesHalf) }
 
 // A product is a batch of matrix products over slices.
 type product struct {

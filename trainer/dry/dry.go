@@ -43,6 +43,13 @@ func (d *Device) Alloc(dt tensor.DType, shape ...int) tensor.Tensor {
 	return t
 }
 
+// Release takes a tensor of the step from the count.
+func (d *Device) Release(t tensor.Tensor) {
+	if !t.IsZero() {
+		d.arena -= int64(t.Store.Bytes())
+	}
+}
+
 // Reset ends a step.
 func (d *Device) Reset() { d.arena = 0 }
 
@@ -84,6 +91,12 @@ func (d *Device) PackConv(w tensor.Tensor) tensor.Tensor {
 	t := d.Pack(w.View(w.Len()/w.Dim(-1), w.Dim(-1)), false)
 	t.Shape = append([]int(nil), w.Shape...)
 	return t
+}
+
+// PackConvRounding is PackConv in bfloat16.
+func (d *Device) PackConvRounding(w tensor.Tensor) tensor.Tensor {
+	w.DType = tensor.BFloat16
+	return d.PackConv(w)
 }
 
 // Name returns "dry".

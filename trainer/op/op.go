@@ -40,12 +40,14 @@ type Device interface {
 	Close() error
 }
 
-// Memory owns tensors. Step tensors come from an arena that Reset empties, so
-// that a steady-state step allocates nothing; kept tensors live until freed.
+// Memory owns tensors. Step tensors come from an arena that Reset empties and
+// that Release gives memory back to, so that a steady-state step allocates
+// nothing; kept tensors live until freed.
 type Memory interface {
 	// Alloc and Keep copy the shape: a caller may reuse its slice, and passing
 	// an existing one (x.Shape...) allocates nothing from the Go heap.
 	Alloc(dt tensor.DType, shape ...int) tensor.Tensor // from the arena, contents undefined
+	Release(t tensor.Tensor)                           // gives back all of a tensor that Alloc returned, or a view of it; the zero Tensor is legal
 	Reset()                                            // ends a step: every arena tensor is invalid
 	Keep(dt tensor.DType, shape ...int) tensor.Tensor  // long-lived, zeroed
 	Free(t tensor.Tensor)                              // gives a kept or packed tensor back; the zero Tensor is legal
@@ -55,9 +57,11 @@ type Memory interface {
 	ReadInts(dst []int32, src tensor.Tensor)
 	Copy(dst, src tensor.Tensor) // same length; converts between float dtypes
 	// Paste copies src into dst from index at of the given axis on; all other
-	// dimensions agree. Cut is the reverse: it fills dst from there. Together
-	// they are concatenation, splitting and the gradients of both.
+	// dimensions agree. PasteAdd adds it, of float32. Cut is the reverse: it fills
+	// dst from there. Together they are concatenation, splitting and the gradients
+	// of both.
 	Paste(dst, src tensor.Tensor, axis, at int)
+	PasteAdd(dst, src tensor.Tensor, axis, at int)
 	Cut(dst, src tensor.Tensor, axis, at int)
 	Zero(dst tensor.Tensor)
 	PeakBytes() int64 // most arena and kept memory in use at once
@@ -216,8 +220,11 @@ type Map interface {
 	ActivateBack(dx, dy, x tensor.Tensor, a Act)
 	// FinishBack: dx = drop(dy) * act'(x), the gradient of an [Epilogue] but for
 	// its residual. x is what act saw; with ReLU it may be drop(act(x)); with
-	// None it may be zero.
+	// None it may be zero; with ReLU it may also be what Signs made of it.
 	FinishBack(dx, dy, x tensor.Tensor, a Act, d Dropout)
+	// Signs: bit i%32 of the int32 i/32 of bits says whether x[i] > 0; bits has
+	// as many int32 as that takes.
+	Signs(bits, x tensor.Tensor)
 	// Add, Mul: y has x's shape, or a suffix of it (then it is repeated).
 	Add(out, x, y tensor.Tensor)
 	Mul(out, x, y tensor.Tensor)
@@ -277,13 +284,18 @@ type Conv struct {
 }
 
 // Convolve is the family of image work, forward only. x is [n,h,w,c], w is
-// [kh,kw,c,out], out [n, (h+2*Pad-kh)/Stride+1, (w+2*Pad-kw)/Stride+1, out]. A
-// matrix [kh*kw*c, out] of PackRounding, viewed as filters, rounds x as a product
-// rounds a; x and out may then be bfloat16.
+// [kh,kw,c,out], out [n, (h+2*Pad-kh)/Stride+1, (w+2*Pad-kw)/Stride+1, out].
 type Convolve interface {
 	Conv(out, x, w tensor.Tensor, c Conv)
 	// PackConv lays frozen filters out for Conv once and for all; see Pack.
 	PackConv(w tensor.Tensor) tensor.Tensor
+	// PackConvRounding lays float32 filters out likewise, for convolutions that
+	// round x and the filters to bfloat16 (see PackRounding) before or after a
+	// linear transform of both, and sum in float32; x and out may then be
+	// bfloat16. A matrix [kh*kw*c, out] of PackRounding, viewed as filters, is the
+	// same without transforms. Every device and processor of a numerics class
+	// gives the same bits.
+	PackConvRounding(w tensor.Tensor) tensor.Tensor
 	AvgPool(out, x tensor.Tensor, size int) // stride = size, no padding, floor
 }
 

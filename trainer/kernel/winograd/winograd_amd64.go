@@ -27,3 +27,34 @@ func output(out []float32, row, pixel int, in []float32, step, n int) {
 		outputGeneric(out, row, pixel, in, step, n)
 	}
 }
+
+// inputHalf transforms whole vectors of channels and returns how many that were.
+func inputHalf(out []uint16, step int, in []uint16, row, pixel, n int) int {
+	switch {
+	case cpuinfo.BF16 && n >= 16:
+		inputHalfBF16(&out[0], step, &in[0], row, pixel, n&^15)
+		return n &^ 15
+	case cpuinfo.AVX512 && n >= 16:
+		inputHalfAVX512(&out[0], step, &in[0], row, pixel, n&^15)
+		return n &^ 15
+	case cpuinfo.AVX2 && n >= 8:
+		inputHalfAVX2(&out[0], step, &in[0], row, pixel, n&^7)
+		return n &^ 7
+	}
+	return 0
+}
+
+func outputHalf(out []uint16, row, pixel int, in []float32, step int, bias []float32, n int) int {
+	switch {
+	case cpuinfo.BF16 && n >= 16:
+		outputHalfBF16(&out[0], row, pixel, &in[0], step, &bias[0], n&^15)
+		return n &^ 15
+	case cpuinfo.AVX512 && n >= 16:
+		outputHalfAVX512(&out[0], row, pixel, &in[0], step, &bias[0], n&^15)
+		return n &^ 15
+	case cpuinfo.AVX2 && n >= 8:
+		outputHalfAVX2(&out[0], row, pixel, &in[0], step, &bias[0], n&^7)
+		return n &^ 7
+	}
+	return 0
+}

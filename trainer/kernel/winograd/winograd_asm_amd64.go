@@ -23,3 +23,33 @@ func inputAVX2(out *float32, step int, in *float32, row int, pixel int, n int)
 //
 //go:noescape
 func outputAVX2(out *float32, row int, pixel int, in *float32, step int, n int)
+
+// inputHalfBF16 transforms a patch of 4 by 4 pixels of whole vectors.
+//
+//go:noescape
+func inputHalfBF16(out *uint16, step int, in *uint16, row int, pixel int, n int)
+
+// outputHalfBF16 transforms 16 products back to 2 by 2 pixels of whole vectors, adds bias and takes what is positive.
+//
+//go:noescape
+func outputHalfBF16(out *uint16, row int, pixel int, in *float32, step int, bias *float32, n int)
+
+// inputHalfAVX512 transforms a patch of 4 by 4 pixels of whole vectors.
+//
+//go:noescape
+func inputHalfAVX512(out *uint16, step int, in *uint16, row int, pixel int, n int)
+
+// outputHalfAVX512 transforms 16 products back to 2 by 2 pixels of whole vectors, adds bias and takes what is positive.
+//
+//go:noescape
+func outputHalfAVX512(out *uint16, row int, pixel int, in *float32, step int, bias *float32, n int)
+
+// inputHalfAVX2 transforms a patch of 4 by 4 pixels of whole vectors.
+//
+//go:noescape
+func inputHalfAVX2(out *uint16, step int, in *uint16, row int, pixel int, n int)
+
+// outputHalfAVX2 transforms 16 products back to 2 by 2 pixels of whole vectors, adds bias and takes what is positive.
+//
+//go:noescape
+func outputHalfAVX2(out *uint16, row int, pixel int, in *float32, step int, bias *float32, n int)

@@ -77,8 +77,8 @@ type Options struct {
 	// have freely; 0 means what the weights were made for, or 224.
 	Size int
 	// BF16 rounds matrices and filters, and what they are multiplied with, to
-	// bfloat16. Sums, norms, biases, embeddings, attention and what goes from
-	// layer to layer stay float32.
+	// bfloat16, some filters and images behind a transform. Sums, norms, biases,
+	// embeddings, attention and what is added up from layer to layer stay float32.
 	BF16 bool
 }
 
@@ -281,12 +281,14 @@ func (l *loader) pack(x []float32, trans bool, shape ...int) tensor.Tensor {
 
 // filters packs x [kh, kw, in, out] for convolutions.
 func (l *loader) filters(x []float32, kh, kw, in, out int) tensor.Tensor {
-	if l.frozen == tensor.BFloat16 {
-		return l.pack(x, false, kh*kw*in, out).View(kh, kw, in, out)
-	}
-	t := l.dev.Keep(l.frozen, kh, kw, in, out)
+	t := l.dev.Keep(tensor.Float32, kh, kw, in, out)
 	l.dev.Write(t, x)
-	p := l.dev.PackConv(t)
+	var p tensor.Tensor
+	if l.frozen == tensor.BFloat16 {
+		p = l.dev.PackConvRounding(t)
+	} else {
+		p = l.dev.PackConv(t)
+	}
 	l.dev.Free(t)
 	l.kept = append(l.kept, p)
 	return p

@@ -17,6 +17,10 @@ func main() {
 		input(i)
 		output(i)
 	}
+	for _, w := range []width{{asm.AVX512, true}, {asm.AVX512, false}, {asm.AVX2, false}} {
+		inputHalf(w)
+		outputHalf(w)
+	}
 	Generate()
 }
 
