@@ -36,6 +36,23 @@ func (v *Words) Number(w string) uint32 {
 	return id
 }
 
+// Bytes is Number of a word in bytes, which it does not keep.
+func (v *Words) Bytes(w []byte) uint32 {
+	if id, ok := v.ids[string(w)]; ok {
+		return id
+	}
+	return v.Number(string(w))
+}
+
+// Merge numbers the words of o, in their order, and returns their numbers here.
+func (v *Words) Merge(o *Words) []uint32 {
+	here := make([]uint32, len(o.text))
+	for i, w := range o.text {
+		here[i] = v.Number(w)
+	}
+	return here
+}
+
 // Find returns the number of w if it has one.
 func (v *Words) Find(w string) (uint32, bool) {
 	id, ok := v.ids[w]

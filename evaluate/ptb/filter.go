@@ -11,7 +11,7 @@ func Filter(line []byte) []byte {
 	out := line[:0]
 	for first := true; len(line) > 0 || first; {
 		word, rest, more := bytes.Cut(line, []byte{' '})
-		if !dropped(word) {
+		if !Punctuation(word) {
 			if !first {
 				out = append(out, ' ')
 			}
@@ -26,7 +26,11 @@ func Filter(line []byte) []byte {
 	return out
 }
 
-func dropped(word []byte) bool {
+// Punctuation reports that Filter removes a token.
+func Punctuation(word []byte) bool {
+	if len(word) > 0 && word[0] >= 'a' { // as all but a few words
+		return false
+	}
 	switch string(word) {
 	case "''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";",
 		"-LRB-", "-RRB-", "-LCB-", "-RCB-":

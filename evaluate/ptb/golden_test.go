@@ -2,6 +2,8 @@ package ptb
 
 import (
 	"encoding/json"
+	"errors"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -102,5 +104,51 @@ func TestTotalsAndFilter(t *testing.T) {
 	}
 	if !slices.Equal(chars.Patterns, patterns) {
 		t.Errorf("patterns %q and %q", chars.Patterns, patterns)
+	}
+}
+
+// Parts of a stream, done in any order by one tokenizer, give its lines.
+func TestPartsAreTheWhole(t *testing.T) {
+	var captions []string
+	for _, r := range golden(t, "real.jsonl") {
+		captions = append(captions, strings.Map(func(r rune) rune {
+			if lineBreak(string(r)) >= 0 {
+				return ' '
+			}
+			return r
+		}, r.Text))
+	}
+	captions = append(captions, "", "Mr.", "The U.S.", "The dog of St.", "\n", "")
+	want, err := Lines(captions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	var got []string
+	tok := New(func(line []byte) { got = append(got, string(line)) })
+	for range 300 {
+		from := r.IntN(len(captions))
+		n := 1 + r.IntN(min(40, len(captions)-from))
+		if r.IntN(3) == 0 {
+			from = len(captions) - n
+		}
+		got = got[:0]
+		at := from
+		err := tok.Part(n, func() (string, bool) {
+			if at == len(captions) {
+				return "", false
+			}
+			at++
+			return captions[at-1], true
+		})
+		if err != nil || !slices.Equal(got, want[from:from+n]) {
+			t.Fatalf("captions %d to %d: %q, %v, want %q", from, from+n, got, err, want[from:from+n])
+		}
+	}
+	bad := []string{"a", "b\u2028", "c\v"}
+	at := 0
+	var e *LineBreakError
+	if err := tok.Part(2, func() (string, bool) { at++; return bad[at-1], at <= len(bad) }); !errors.As(err, &e) || e.Caption != 1 || e.Char != 0x2028 {
+		t.Errorf("a line break in a part: %v", err)
 	}
 }

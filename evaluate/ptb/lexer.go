@@ -95,6 +95,9 @@ func newLexer() *lexer {
 	return l
 }
 
+// forget drops all text.
+func (l *lexer) forget() { l.text, l.syms, l.ends, l.pos = l.text[:0], l.syms[:0], l.ends[:0], 0 }
+
 // feed appends text to the stream. Invalid UTF-8 reads as U+FFFD.
 func (l *lexer) feed(s string) {
 	i := 0

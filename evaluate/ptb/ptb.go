@@ -16,6 +16,7 @@ package ptb
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // A LineBreakError says that a caption holds a character that begins a new
@@ -35,6 +36,8 @@ type Tokenizer struct {
 	fed  int64
 	line []byte // tokens of the present line, joined by blanks
 	emit func(line []byte)
+	left int // lines of a part that are still to come
+	part bool
 }
 
 // New returns a Tokenizer that calls emit with each line of tokens, joined by
@@ -45,12 +48,66 @@ func New(emit func(line []byte)) *Tokenizer {
 
 // Feed adds a caption to the stream.
 func (t *Tokenizer) Feed(caption string) error {
-	if i := strings.IndexAny(caption, "\r\v\f\u2028\u2029"); i >= 0 {
-		r := []rune(caption[i:])[0]
+	if i := lineBreak(caption); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(caption[i:])
 		return &LineBreakError{t.fed, r}
 	}
 	t.feed(caption)
 	return nil
+}
+
+// lineBreak returns the place of the first character that begins a new line, a
+// line feed aside, -1 if there is none.
+func lineBreak(s string) int {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '\v' && c <= '\r':
+			return i
+		case c == 0xe2 && (strings.HasPrefix(s[i:], "\u2028") || strings.HasPrefix(s[i:], "\u2029")):
+			return i
+		}
+	}
+	return -1
+}
+
+// Part tokenises the next n captions as they are tokenised where others follow
+// them: it asks next for n captions, and for more as far as tokens of the last
+// ones depend on them, which is seldom more than one. No token reaches over the
+// end of a caption, so parts of a stream give the lines of the whole; a
+// Tokenizer may do one after the other. What comes before a part does not
+// matter to it.
+func (t *Tokenizer) Part(n int, next func() (caption string, ok bool)) error {
+	t.lex.forget()
+	t.fed, t.line, t.left, t.part = 0, t.line[:0], n, true
+	defer func() { t.part = false }()
+	for t.left > 0 {
+		caption, ok := next()
+		if !ok {
+			t.run(true)
+			if t.left > 0 {
+				t.give()
+			}
+			break
+		}
+		if t.fed >= int64(n) {
+			t.feed(caption)
+		} else if err := t.Feed(caption); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give hands out the present line.
+func (t *Tokenizer) give() {
+	if t.part {
+		if t.left == 0 {
+			return
+		}
+		t.left--
+	}
+	t.emit(t.line)
+	t.line = t.line[:0]
 }
 
 func (t *Tokenizer) feed(caption string) {
@@ -69,7 +126,7 @@ func (t *Tokenizer) feed(caption string) {
 func (t *Tokenizer) Close() {
 	t.run(true)
 	if t.fed > 0 {
-		t.emit(t.line)
+		t.give()
 	}
 }
 
@@ -85,8 +142,7 @@ func (t *Tokenizer) run(end bool) {
 			break
 		}
 		if t.lex.c.rules[r].act == newline {
-			t.emit(t.line)
-			t.line = t.line[:0]
+			t.give()
 			continue
 		}
 		t.token(&t.lex.c.rules[r], t.lex.text[t.lex.begin(from):t.lex.begin(to)])
