@@ -152,69 +152,6 @@ func newSquad2Best(*spec, *Request) (family, error) {
 	}, nil
 }
 
-// newGQA is the share of predictions that are the answer, letter by letter, in
-// percent, as GQA's script has it: of all balanced questions, of those that
-// want yes, no or a choice (binary) and the others (open), by structural and
-// semantic type, and the consistency over questions that follow from one that
-// was answered right. What the questions' fields do not tell is left out.
-func newGQA(s *spec, _ *Request) (family, error) {
-	const structural, semantic, balanced, entailed = "types.structural", "types.semantic", "isBalanced", "entailed"
-	f := &groupFamily{what: "GQA eval.py|exact"}
-	types := s.choice("types", "all", "none") == "all"
-	if types {
-		f.fields = []string{structural, semantic, balanced, entailed}
-	}
-	right := func(c *corpus, i int) bool { return slices.Contains(c.References[i], c.Predictions[i]) }
-	f.open = func(c *corpus) ([]string, func(int, []float64, []bool), error) {
-		labels := []string{"gqa"}
-		if !types || c.Attributes == nil {
-			return labels, func(i int, scores []float64, in []bool) {
-				in[0] = true
-				if right(c, i) {
-					scores[0] = 1
-				}
-			}, nil
-		}
-		place := make(map[string]int)
-		for i, id := range c.IDs {
-			place[id] = i
-		}
-		const binary, open, consistency = 1, 2, 3
-		g := c.groupsOf(append(labels, "gqa-binary", "gqa-open", "gqa-consistency"), "gqa-", structural, semantic)
-		return g.labels, func(i int, scores []float64, in []bool) {
-			if c.attribute(i, balanced) == "false" {
-				return
-			}
-			in[0] = true
-			g.in(c, i, in, structural, semantic)
-			switch c.attribute(i, structural) {
-			case "":
-			case "query":
-				in[open] = true
-			default:
-				in[binary] = true
-			}
-			if !right(c, i) {
-				return
-			}
-			fill(scores, 1)
-			n, ok := 0, 0
-			for _, id := range strings.Split(c.attribute(i, entailed), listSeparator) {
-				if k, known := place[id]; known && k != i {
-					if n++; right(c, k) {
-						ok++
-					}
-				}
-			}
-			if n > 0 {
-				in[consistency], scores[consistency] = true, float64(ok)/float64(n)
-			}
-		}, nil
-	}
-	f.empty = math.NaN()
-	return f, nil
-}
-
 // newVE is accuracy over all pairs and over those of each label, in percent.
 func newVE(*spec, *Request) (family, error) {
 	return &groupFamily{

@@ -145,6 +145,8 @@ func TestAnswersByHand(t *testing.T) {
 			map[string]float64{
 				"spice": (1.0/3 + 1) / 2, "spice-p": .75, "spice-r": .625, "spice-object": .75, "spice-object-p": .75, "spice-object-r": .75,
 				"spice-attribute": 0, "spice-attribute-p": 0, "spice-attribute-r": 0, "spice-relation": 0, "spice-relation-p": 0, "spice-relation-r": 0,
+				"spice-color": math.NaN(), "spice-color-p": math.NaN(), "spice-color-r": math.NaN(), "spice-cardinality": math.NaN(), "spice-cardinality-p": math.NaN(),
+				"spice-cardinality-r": math.NaN(), "spice-size": math.NaN(), "spice-size-p": math.NaN(), "spice-size-r": math.NaN(),
 			},
 		},
 		"glue": {

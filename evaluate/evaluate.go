@@ -36,6 +36,7 @@ type Request struct {
 	Workers    int              // at least 1
 	Keep       bool             // the state, for Result.WriteState
 	Notice     func(string)     // is told what will take much memory; may be nil
+	NoFiles    bool             // options of metrics may name no files: in a stage, whose inputs are named by their content
 	Totals     bool             // only the scores of the set: Result.Each stays empty
 }
 

@@ -52,7 +52,7 @@ type Measure struct {
 func (*Measure) Kind() string { return "evaluate/measure" }
 
 // Version is raised when equal inputs would give other scores.
-func (*Measure) Version() int { return 3 }
+func (*Measure) Version() int { return 4 }
 
 // Check fills in defaults and reports every fault at once.
 func (m *Measure) Check() error {
@@ -76,7 +76,7 @@ func (m *Measure) Check() error {
 	if all := []string{FromPredictions, FromReferences, FromConstant}; !slices.Contains(all, m.Candidate) {
 		errs = append(errs, fmt.Errorf("candidate: %q, want one of %q", m.Candidate, all))
 	}
-	if _, err := parseMetrics(&Request{Metrics: m.Metrics}); err != nil {
+	if _, err := parseMetrics(&Request{Metrics: m.Metrics, NoFiles: true}); err != nil {
 		errs = append(errs, fmt.Errorf("metrics: %w", err))
 	}
 	return errors.Join(errs...)
@@ -113,7 +113,7 @@ func (m *Measure) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) er
 		return fmt.Errorf("evaluate/measure: nothing to score in split %s of %s", m.Split, in.Node)
 	}
 	t.Meter.Expect(int64(len(joined.IDs)), "examples")
-	r := &Request{Metrics: m.Metrics, Bootstrap: *m.Bootstrap, Seed: m.Seed, Workers: t.Env.Threads}
+	r := &Request{Metrics: m.Metrics, NoFiles: true, Bootstrap: *m.Bootstrap, Seed: m.Seed, Workers: t.Env.Threads}
 	if err := r.tables(t); err != nil {
 		return err
 	}

@@ -38,7 +38,11 @@ func newSPICE(_ *spec, r *Request) (family, error) {
 					refs[i] = spice.Distinct(refs[i])
 				}
 			}
-			return []string{"spice", "spice-object", "spice-attribute", "spice-relation"}, func(i int, scores []float64, in []bool) {
+			labels := []string{"spice"}
+			for _, name := range spice.Names[1:] {
+				labels = append(labels, "spice-"+name)
+			}
+			return labels, func(i int, scores []float64, in []bool) {
 				for k, s := range m.Compare(preds[i], refs[i]) {
 					if in[k] = !math.IsNaN(s.F); in[k] {
 						scores[3*k], scores[3*k+1], scores[3*k+2] = s.F, s.P, s.R

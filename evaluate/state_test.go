@@ -123,13 +123,14 @@ func partsCases(t *testing.T) []partsCase {
 
 	rng := rand.New(rand.NewPCG(1, 2))
 	var labels, truths, glue, superglue, pairs, graphs, typed, science partsCase
+	groups := partsCase{metrics: []string{"gqa-distribution", "gqa"}}
 	labels.metrics = []string{"f1:average=macro", "f1:average=micro", "f1:average=weighted", "matthews", "pearson", "spearman", "spearman:float=32", "snli-ve", "accuracy"}
 	truths.metrics = []string{"multirc", "f1", "matthews"}
 	glue.metrics = []string{"glue", "glue:average=values"}
 	superglue.metrics = []string{"superglue", "superglue:cb=fixed:average=values"}
 	pairs.metrics = []string{"nlvr2"}
 	graphs.metrics = []string{"spice"}
-	typed.metrics = []string{"vqa:types=all", "gqa", "squad2", "squad2:threshold=0.5", "squad2-best"}
+	typed.metrics = []string{"vqa:types=all", "gqa", "gqa:types=more", "squad2", "squad2:threshold=0.5", "squad2-best"}
 	science.metrics = []string{"scienceqa", "scienceqa:topics=true", "scienceqa-rationale"}
 	add := func(c *partsCase, id string, p, r map[string]any) {
 		c.pred, c.refs = append(c.pred, object(id, p)), append(c.refs, object(id, r))
@@ -165,14 +166,16 @@ func partsCases(t *testing.T) []partsCase {
 		add(&typed, fmt.Sprint("t", i), map[string]any{"text": pick("yes", "no", ""), "no_answer_probability": rng.Float64()}, map[string]any{
 			"answers": []string{pick("yes", "no"), pick("yes", "no")}, "answer_type": pick("yes/no", "other"), "question_type": pick("is", "what"),
 			"types": map[string]any{"structural": pick("query", "verify"), "semantic": pick("attr", "obj")}, "isBalanced": pick("true", "true", "false"), "entailed": []string{fmt.Sprint("t", rng.IntN(90))},
+			"question": pick("is it", "is it red"), "semantic": []map[string]any{{"operation": "select", "argument": "dog"}, {"operation": pick("exist", "query"), "argument": "?"}},
 		})
+		add(&groups, fmt.Sprint("o", i), map[string]any{"text": pick("yes", "no", "red")}, map[string]any{"answer": pick("yes", "no", "red"), "isBalanced": true, "groups": map[string]any{"global": pick("thing", "color")}})
 		add(&science, fmt.Sprint("s", i), map[string]any{"text": "The answer is " + pick("A", "B") + "."}, map[string]any{
 			"answer": rng.IntN(2), "subject": pick("natural science", "social science"), "grade": pick("grade3", "grade9"), "hint": pick("", "look"), "image": pick("", "image.png"), "topic": pick("physics", "writing"),
 			"lecture": pick("", "force is mass times acceleration"), "solution": pick("the answer follows", "look at the picture"),
 		})
 	}
 
-	cases := []partsCase{captions, labels, truths, glue, superglue, pairs, graphs, typed, science}
+	cases := []partsCase{captions, labels, truths, glue, superglue, pairs, graphs, typed, groups, science}
 	return append(cases, correctionCases(t)...)
 }
 

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -52,6 +53,10 @@ func TestWorkedExamples(t *testing.T) {
 	m2 := "S a b c\nA 1 2|||R|||x|||REQUIRED|||-NONE-|||0\n\nS d e\n"
 	check(write(t, "p12.m2", m2+"A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n"), write(t, "r12.m2", m2+"A 0 1|||R|||f|||REQUIRED|||-NONE-|||0\n"), []string{"errant"}, map[string]float64{"errant-f0.5": .8333})
 	check(write(t, "p14.para", "1\t我爱\t我很爱\n"), write(t, "r14.para", "1\t我爱\t我很爱你\n"), []string{"cherrant"}, map[string]float64{"cherrant-p": 1, "cherrant-r": .5, "cherrant-f0.5": .8333})
+	check(write(t, "p15.jsonl", `{"id":1,"text":[["cat","black"]]}`), write(t, "r15.jsonl", `{"id":1,"refs":[["cat","white"],["cat","big"]]}`), []string{"spice"}, map[string]float64{"spice-color": 0})
+	question := `{"id":"%d","answer":"%s","groups":{"global":"color"}}` + "\n"
+	check(write(t, "p16.jsonl", `{"id":"1","text":"red"}`+"\n"+`{"id":"2","text":"blue"}`+"\n"+`{"id":"3","text":"blue"}`), write(t, "r16.jsonl", fmt.Sprintf(question+question+question, 1, "red", 2, "red", 3, "blue")),
+		[]string{"gqa-distribution", "gqa"}, map[string]float64{"gqa-distribution": .015, "gqa": 200. / 3})
 	mrpc := `{"id":"cola/1","text":"1"}` + "\n" + `{"id":"cola/2","text":"0"}` + "\n" + `{"id":"mrpc/1","text":"1"}` + "\n" + `{"id":"mrpc/2","text":"1"}`
 	boards, want := write(t, "p13.jsonl", mrpc), write(t, "r13.jsonl", strings.Replace(mrpc, `"mrpc/2","text":"1"`, `"mrpc/2","text":"0"`, 1))
 	check(boards, want, []string{"glue"}, map[string]float64{"glue": .79167})

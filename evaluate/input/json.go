@@ -119,12 +119,17 @@ func (o *objects) object(b []byte, place Place) (record, error) {
 
 // attribute keeps a field that is asked for: a text, number or truth value, a
 // list of them joined by [ListSeparator], or, of an object, its members, whose
-// names are then OBJECT.MEMBER. What is none of these counts as not there. It
-// reports false where the field is not wanted, and then has read nothing.
+// names are then OBJECT.MEMBER; with the ending [RawField] whatever there is, as
+// JSON. What is none of these counts as not there. It reports false where the
+// field is not wanted, and then has read nothing.
 func (o *objects) attribute(r *record, within string, name []byte) bool {
 	p := &o.p
 	full := within + string(name)
-	i := slices.Index(o.src.Attributes, full)
+	i, raw := slices.Index(o.src.Attributes, full), false
+	if i < 0 {
+		i = slices.Index(o.src.Attributes, full+RawField)
+		raw = i >= 0
+	}
 	inside := i < 0 && within == "" && p.Kind() == rawjson.Object && slices.ContainsFunc(o.src.Attributes, func(a string) bool { return strings.HasPrefix(a, full+".") })
 	switch {
 	case inside:
@@ -141,7 +146,11 @@ func (o *objects) attribute(r *record, within string, name []byte) bool {
 	if r.attributes == nil {
 		r.attributes = make([]string, len(o.src.Attributes))
 	}
-	if p.Kind() == rawjson.Array {
+	switch {
+	case raw:
+		r.attributes[i] = string(p.Raw())
+		return true
+	case p.Kind() == rawjson.Array:
 		texts, _ := list(p, answerField)
 		r.attributes[i] = strings.Join(texts, ListSeparator)
 		return true
@@ -152,6 +161,9 @@ func (o *objects) attribute(r *record, within string, name []byte) bool {
 
 // ListSeparator stands between the texts of an attribute that is a list.
 const ListSeparator = "\x1f"
+
+// RawField ends the name of an attribute that is kept as JSON.
+const RawField = "{}"
 
 // hint lists the fields that an object has.
 func (o *objects) hint(b []byte, flag string) string {

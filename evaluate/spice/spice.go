@@ -3,8 +3,8 @@
 //
 // A tuple is an object, an object and an attribute, or two objects with a
 // relation between them. An element that stands for a concept with several
-// words, as SPICE merges them from several references, has them between bars:
-// "girl|woman". All functions are safe for concurrent use.
+// words, as SPICE merges them from several references, has them between strokes
+// or bars: "girl/woman" is how SPICE writes it. All functions are safe for concurrent use.
 package spice
 
 import (
@@ -71,14 +71,52 @@ func parse(raw json.RawMessage) ([]Tuple, error) {
 	return []Tuple{t}, nil
 }
 
-// Kinds of tuples, by their number of elements.
+// Kinds of tuples: by their number of elements, and attributes that are a
+// number, a colour or a size.
 const (
 	All = iota
 	Object
 	Attribute
 	Relation
+	Cardinality
+	Color
+	Size
 	Kinds
 )
+
+// Names are those of the kinds in SPICE's output, in lower case.
+var Names = [Kinds]string{"all", "object", "attribute", "relation", "cardinality", "color", "size"}
+
+// words are the attributes of the kinds behind Relation.
+var words = func() map[string]int {
+	out := make(map[string]int)
+	for kind, list := range map[int]string{
+		Cardinality: "one two three four five six seven eight nine ten",
+		Color:       "beige black blue brown cream dark gray green grey light maroon orange pink purple red violet white yellow",
+		Size: `baby beefy big bony boundless brawny broad bulky chunky colossal compact corpulent cosmic cubby curvy elfin emaciated endless enormous epic
+			expansive extensive fat fleshy full-size gargantuan gaunt giant gigantic grand great heavy hefty huge hulking illimitable immeasurable immense
+			infinitesimal lanky large lean life-size limitless little mammoth massive meager measly microscopic mini miniature minuscule minute narrow obese
+			outsized oversize overweight paltry petite pint-size plump pocket-size portly pudgy puny rotund scanty scraggy scrawny short sizable skeletal skimpy
+			skinny slender slim small squat stocky stout strapping sturdy tall teensy teeny teeny-tiny teeny-weeny thick thickset thin tiny titanic towering
+			trifling trim tubby underweight undersized unlimited vast wee whopping wide`,
+	} {
+		for _, w := range strings.Fields(list) {
+			out[w] = kind
+		}
+	}
+	return out
+}()
+
+// is tells whether a tuple is of a kind.
+func (t Tuple) is(kind int) bool {
+	switch {
+	case kind == All:
+		return true
+	case kind <= Relation:
+		return len(t) == kind
+	}
+	return len(t) == 2 && words[t[1]] == kind
+}
 
 // A Score is a kind's precision, recall and F. They are NaN for a kind other
 // than All that the reference has none of.
@@ -100,10 +138,9 @@ func (m *Matcher) Compare(cand, ref []Tuple) [Kinds]Score {
 		hits[i] = slices.ContainsFunc(ref, func(r Tuple) bool { return m.similar(c, r) })
 	}
 	for k := range out {
-		of := func(t Tuple) bool { return k == All || len(t) == k }
 		var n, proposed, wanted float64
 		for i, c := range cand {
-			if !of(c) {
+			if !c.is(k) {
 				continue
 			}
 			proposed++
@@ -112,7 +149,7 @@ func (m *Matcher) Compare(cand, ref []Tuple) [Kinds]Score {
 			}
 		}
 		for _, r := range ref {
-			if of(r) {
+			if r.is(k) {
 				wanted++
 			}
 		}
@@ -136,11 +173,13 @@ func (m *Matcher) similar(a, b Tuple) bool {
 
 var places = [...]int{0, 1, 2}
 
+func between(r rune) bool { return r == '/' || r == '|' }
+
 func (m *Matcher) same(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, y := strings.Split(a, "|"), strings.Split(b, "|")
+	x, y := strings.FieldsFunc(a, between), strings.FieldsFunc(b, between)
 	for _, v := range x {
 		if slices.Contains(y, v) {
 			return true
