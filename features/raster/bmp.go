@@ -70,20 +70,25 @@ func decodeBMP(data []byte, limit int) (*Image, error) {
 		if b.colors > 65536 {
 			return nil, refuse(BMP, "palette of %d colours", b.colors)
 		}
-		b.readPalette(data[min(at, len(data)):min(at+b.padding*b.colors, len(data))])
+		p := data[min(at, len(data)):min(at+b.padding*b.colors, len(data))]
+		b.readPalette(p)
+		if b.mode == ModeP && len(p)/b.padding > 256 {
+			return nil, refuse(BMP, "palette of %d colours", len(p)/b.padding)
+		}
 		at += b.padding * b.colors
 	}
 	if offset == 0 {
 		offset = at
 	}
 	stride := (b.width*b.bits + 31) / 32 * 4
-	if offset > len(data) || stride*b.height > len(data)-offset {
+	used := (b.width*b.bits + 7) / 8 // the padding of the last row may lack
+	if offset > len(data) || stride*(b.height-1)+used > len(data)-offset {
 		return nil, refuse(BMP, "truncated: %d rows of %d bytes are declared", b.height, stride)
 	}
 	im := newImage(b.width, b.height, b.mode)
 	im.Palette = b.palette
 	for y := range b.height {
-		row := data[offset+y*stride:][:stride]
+		row := data[offset+y*stride:][:used]
 		to := y
 		if b.direction < 0 {
 			to = b.height - 1 - y

@@ -92,10 +92,10 @@ func (g *gifReader) extension() (int, error) {
 		if err != nil {
 			return 0, refuse(GIF, "truncated in an extension")
 		}
-		if b == nil {
+		if b == nil && !first { // Pillow reads on behind an empty first block
 			return transparent, nil
 		}
-		if first && label[0] == 0xf9 && b[0]&1 != 0 && len(b) >= 4 {
+		if first && label[0] == 0xf9 && len(b) >= 4 && b[0]&1 != 0 {
 			transparent = int(b[3])
 		}
 	}

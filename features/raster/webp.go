@@ -3,7 +3,6 @@ package raster
 import (
 	"bytes"
 	"image"
-	"image/color"
 
 	"golang.org/x/image/webp"
 )
@@ -11,6 +10,11 @@ import (
 // decodeWebP reads a still WebP. Lossy pictures get libwebp's smooth chroma
 // upsampling and integer colour conversion.
 func decodeWebP(data []byte, limit int) (*Image, error) {
+	parts, err := parseWebP(data)
+	if err != nil {
+		return nil, err
+	}
+	data = parts.still()
 	cfg, err := webp.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, refuse(WebP, "%v", err)
@@ -24,6 +28,7 @@ func decodeWebP(data []byte, limit int) (*Image, error) {
 	}
 	b := src.Bounds()
 	w, h := b.Dx(), b.Dy()
+	transparent := parts.flags&webpAlpha != 0
 	switch s := src.(type) {
 	case *image.YCbCr:
 		im := newImage(w, h, ModeRGB)
@@ -34,36 +39,29 @@ func decodeWebP(data []byte, limit int) (*Image, error) {
 		yuvToRGB(im.Pix, 4, &s.YCbCr, w, h)
 		for y := range h {
 			for x := range w {
-				im.Pix[(y*w+x)*4+3] = s.A[y*s.AStride+x]
+				a := s.A[y*s.AStride+x]
+				if !transparent {
+					a = 255
+				}
+				im.Pix[(y*w+x)*4+3] = a
 			}
 		}
 		return im, nil
 	case *image.NRGBA:
-		// The header of a lossless file says whether its alpha counts.
 		im := newImage(w, h, ModeRGBA)
 		for y := range h {
 			copy(im.Pix[y*w*4:(y+1)*w*4], s.Pix[y*s.Stride:])
 		}
-		if cfg.ColorModel == color.NRGBAModel && !losslessAlpha(data) {
+		// A header says whether alpha counts.
+		if !parts.extended {
+			transparent = len(parts.picture) > 4 && parts.picture[4]&webpAlpha != 0
+		}
+		if !transparent {
 			return im.RGB(), nil
 		}
 		return im, nil
 	}
 	return nil, refuse(WebP, "unknown kind of picture")
-}
-
-// losslessAlpha looks for the alpha flag of a lossless file.
-func losslessAlpha(data []byte) bool {
-	if len(data) < 30 {
-		return true
-	}
-	switch string(data[12:16]) {
-	case "VP8L":
-		return data[24]&0x10 != 0
-	case "VP8X":
-		return data[20]&0x10 != 0
-	}
-	return true
 }
 
 // yuvToRGB fills step bytes a pixel. Pairs of rows share the chroma of the row
