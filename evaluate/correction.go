@@ -42,30 +42,35 @@ func (f *maxmatchFamily) variant() string {
 func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
 	f.counts = make([][]maxmatch.Totals, c.n())
 	known := c.kept[f]
-	errs := make([]error, c.workers)
+	faults := make([]func() error, c.workers) // of each worker's first example that has one
+	at := make([]int, c.workers)
 	var wg sync.WaitGroup
 	for w := range c.workers {
 		wg.Go(func() {
-			for i := w; i < c.n() && ctx.Err() == nil && errs[w] == nil; i += c.workers {
+			var compare maxmatch.Comparer
+			for i := w; i < c.n() && ctx.Err() == nil; i += c.workers {
 				if f.recall(i, known.row(i, "", c)) {
 					continue
 				}
-				s, err := m2Sentence(c, i)
-				if err != nil {
-					errs[w] = err
+				if faults[w] = f.compare(&compare, c, i); faults[w] != nil {
+					at[w] = i
 					return
-				}
-				found, _ := maxmatch.Compare(s, pytext.Fields(c.Predictions[i]), f.opt)
-				f.counts[i] = make([]maxmatch.Totals, len(found))
-				for k := range found {
-					f.counts[i][k] = found[k].Totals
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	first := -1
+	for w, fault := range faults {
+		if fault != nil && (first < 0 || at[w] < at[first]) {
+			first = w
+		}
+	}
+	if first >= 0 {
+		return nil, faults[first]()
 	}
 	chooser := maxmatch.Chooser{Beta: f.opt.Beta}
 	chosen := make([]int, c.n())
@@ -78,6 +83,25 @@ func (f *maxmatchFamily) prepare(ctx context.Context, c *corpus) (func() scorer,
 			row[0], row[1], row[2] = float64(n.Correct), float64(n.Proposed), float64(n.Gold)
 		}
 	}, nil
+}
+
+// compare counts an example, or returns what gives its fault.
+func (f *maxmatchFamily) compare(by *maxmatch.Comparer, c *corpus, i int) func() error {
+	s, err := m2Sentence(c, i)
+	if err != nil {
+		return func() error { return err }
+	}
+	found, _, err := by.Compare(s, pytext.Fields(c.Predictions[i]), f.opt)
+	if err != nil {
+		return func() error {
+			return c.refusePrediction(i, "%d words for a source of %d, with too little in common for their length: the phrases that could be meant are more than %d", len(pytext.Fields(c.Predictions[i])), len(s.Source), maxmatch.MaxEdges)
+		}
+	}
+	f.counts[i] = make([]maxmatch.Totals, len(found))
+	for k := range found {
+		f.counts[i][k] = found[k].Totals
+	}
+	return nil
 }
 
 // keep returns the counts of an example's annotators.

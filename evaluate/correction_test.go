@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -230,6 +231,21 @@ func TestTypesAreOptions(t *testing.T) {
 	for _, text := range []string{"errant:skip", "errant:=1", "errant:beta=1:beta=2"} {
 		if _, err := parseSpec(text); err == nil {
 			t.Errorf("%s is taken", text)
+		}
+	}
+}
+
+// Sentences that are too long for how much they differ are refused, the first
+// one whatever the number of workers.
+func TestHopelessCorrectionsAreRefused(t *testing.T) {
+	long := strings.Repeat("a ", 6000)
+	pred := write(t, "p.txt", "a b\n"+long+"\n"+long+"\n")
+	refs := write(t, "r.m2", "S a c\nA 1 2|||R|||b|||REQUIRED|||-NONE-|||0\n\nS "+strings.Repeat("b ", 6000)+"\n\nS "+long+"\n\n")
+	for _, workers := range []int{1, 2, 3} {
+		_, err := Run(t.Context(), Request{Metrics: []string{"maxmatch"}, Pred: input.Source{Path: pred}, Refs: []input.Source{{Path: refs, Format: "m2"}}, Workers: workers})
+		var refused *pipeline.RefusedError
+		if !errors.As(err, &refused) || refused.Line != 2 || !strings.Contains(refused.Reason, "6000 words for a source of 6000") {
+			t.Errorf("%d workers: %v, want line 2 refused", workers, err)
 		}
 	}
 }

@@ -55,41 +55,34 @@ func Tokens(ctx context.Context, r Request, w io.Writer) error {
 }
 
 // load reads and joins what a request names, with the fields that its metrics
-// look at.
+// look at. The references are read beside the predictions; a fault of these
+// counts first.
 func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped int, err error) {
 	attributes := attributesOf(fams)
-	source := r.Pred
-	source.Attributes = attributes
-	var pred *input.Set
-	if isPairs(source.Path) {
-		pred, err = readPairs(ctx, &source, input.Predictions)
-	} else {
-		pred, dropped, err = input.ReadPredictions(ctx, source, r.Duplicates)
+	refs := func() (*input.Set, error) { return r.references(ctx, attributes) }
+	if len(r.Refs) > 0 && r.Pred.Path != "-" && !slices.ContainsFunc(r.Refs, func(s input.Source) bool { return s.Path == "-" }) {
+		var cancel func()
+		ctx, cancel = context.WithCancel(ctx)
+		wait := started(refs)
+		refs = wait
+		defer func() {
+			cancel()
+			_, _ = wait()
+		}()
 	}
+	pred, dropped, err := r.predictions(ctx, attributes)
 	if err != nil {
 		return nil, 0, err
-	}
-	if len(pred.IDs) == 0 {
-		return nil, 0, &pipeline.RefusedError{File: r.Pred.Path, Offset: -1, Reason: "no predictions"}
 	}
 	var joined *input.Joined
 	if len(r.Refs) == 0 {
 		joined = input.Alone(pred)
 	} else {
-		sources := slices.Clone(r.Refs)
-		for i := range sources {
-			sources[i].Attributes = attributes
-		}
-		var refs *input.Set
-		if len(sources) == 1 && isPairs(sources[0].Path) {
-			refs, err = readPairs(ctx, &sources[0], input.References)
-		} else {
-			refs, err = input.ReadReferences(ctx, sources)
-		}
+		set, err := refs()
 		if err != nil {
 			return nil, 0, err
 		}
-		if joined, err = input.Join(pred, refs, r.Missing); err != nil {
+		if joined, err = input.Join(pred, set, r.Missing); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -98,6 +91,48 @@ func load(ctx context.Context, r *Request, fams []family) (c *corpus, dropped in
 		err = c.withSources(ctx, r.Source)
 	}
 	return c, dropped, err
+}
+
+// started runs f in a goroutine, and returns a function that waits for it.
+func started[T any](f func() (T, error)) func() (T, error) {
+	var v T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		v, err = f()
+	}()
+	return func() (T, error) {
+		<-done
+		return v, err
+	}
+}
+
+// predictions reads the predictions.
+func (r *Request) predictions(ctx context.Context, attributes []string) (set *input.Set, dropped int, err error) {
+	source := r.Pred
+	source.Attributes = attributes
+	if isPairs(source.Path) {
+		set, err = readPairs(ctx, &source, input.Predictions)
+	} else {
+		set, dropped, err = input.ReadPredictions(ctx, source, r.Duplicates)
+	}
+	if err == nil && len(set.IDs) == 0 {
+		err = &pipeline.RefusedError{File: r.Pred.Path, Offset: -1, Reason: "no predictions"}
+	}
+	return set, dropped, err
+}
+
+// references reads the references.
+func (r *Request) references(ctx context.Context, attributes []string) (*input.Set, error) {
+	sources := slices.Clone(r.Refs)
+	for i := range sources {
+		sources[i].Attributes = attributes
+	}
+	if len(sources) == 1 && isPairs(sources[0].Path) {
+		return readPairs(ctx, &sources[0], input.References)
+	}
+	return input.ReadReferences(ctx, sources)
 }
 
 // text returns numbered words as text.

@@ -136,6 +136,9 @@ func (s *Set) Find(id string) (int, bool) {
 
 // add returns the entry of an id, a new one if it has none.
 func (s *Set) add(id string, p Place) int {
+	if n := len(s.IDs) - 1; n >= 0 && s.IDs[n] == id {
+		return n // an image's captions often stand together
+	}
 	if i, ok := s.Find(id); ok {
 		return i
 	}

@@ -17,120 +17,191 @@ type vertex struct{ i, j int32 }
 // between their i by the hypothesis words between their j.
 type arc struct {
 	from, to  int32
-	dist      int32 // lattice edges that it stands for
-	unchanged int32 // of them, how many keep a word
-	copies    int32 // how often the script's list of edges has it
-	gone      bool  // a long run of kept words, dropped from the list
+	dist      int32  // lattice edges that it stands for
+	unchanged uint16 // of them, how many keep a word
+	gone      bool   // a long run of kept words, dropped from the list
 }
 
-func (a *arc) keeps() bool { return a.unchanged == a.dist }
+func (a *arc) keeps() bool { return int32(a.unchanged) == a.dist }
 
-// A lattice is all phrases that may turn a source into a hypothesis.
+// A lattice is all phrases that may turn a source into a hypothesis. Its memory
+// serves one pair of sentences after the other.
 type lattice struct {
 	src, hyp []string
 	vertices []vertex
-	arcs     []arc
+	first    []int32 // of each vertex, the first arc of one edge that begins there; one more
+	arcs     []arc   // those of one edge first, by where they begin and end
 	edges    []int32 // arcs in the order of the script's list, copies included
+
+	words  map[string]int32
+	srcIDs []int32
+	hypIDs []int32
+	dist   []int32 // of the alignment
+	moves  []uint8 // of each place, the edges that end there, by alignment
+	number []int32 // of each place, its vertex plus 1
+	into   [][]step
+	free   [][]step
+	weight []float64
+	cost   []float64
+	by     []int32
 }
 
-// newLattice builds the lattice of both alignments, substitutions at cost 1
-// and at cost 2, and joins neighbouring edits to phrases.
-func newLattice(src, hyp []string, maxUnchanged int) *lattice {
-	l := &lattice{src: src, hyp: hyp}
-	var edges [][2]vertex
-	for _, sub := range []int32{1, 2} {
-		edges = l.align(edges, sub)
+// build makes the lattice of both alignments, substitutions at cost 1 and at
+// cost 2, and joins neighbouring edits to phrases.
+func (l *lattice) build(src, hyp []string, maxUnchanged, maxArcs int) error {
+	l.src, l.hyp = src, hyp
+	l.vertices, l.first, l.arcs, l.edges = l.vertices[:0], l.first[:0], l.arcs[:0], l.edges[:0]
+	l.intern()
+	size := (len(src) + 1) * (len(hyp) + 1)
+	if size > maxArcs {
+		return ErrTooLarge
 	}
-	l.number(edges)
-	l.join(int32(maxUnchanged))
+	l.dist, l.moves, l.number = resize(l.dist, size), resize(l.moves, size), resize(l.number, size)
+	clear(l.moves)
+	l.align(1, 0)
+	l.align(2, 3)
+	l.collect()
+	if err := l.join(uint16(min(maxUnchanged, math.MaxUint16-1)), maxArcs); err != nil {
+		return err
+	}
 	l.dropKept()
-	return l
+	return nil
 }
 
-// align adds the edges of all alignments of least cost, found backwards from
-// the ends of both sentences.
-func (l *lattice) align(edges [][2]vertex, sub int32) [][2]vertex {
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// intern numbers the words of both sentences.
+func (l *lattice) intern() {
+	if l.words == nil {
+		l.words = make(map[string]int32)
+	}
+	clear(l.words)
+	ids := func(out []int32, words []string) []int32 {
+		for _, w := range words {
+			id, ok := l.words[w]
+			if !ok {
+				id = int32(len(l.words))
+				l.words[w] = id
+			}
+			out = append(out, id)
+		}
+		return out
+	}
+	l.srcIDs, l.hypIDs = ids(l.srcIDs[:0], l.src), ids(l.hypIDs[:0], l.hyp)
+}
+
+// The edges that end at a place come from the left (an inserted word), from
+// above (one taken out) and from across (one replaced or kept).
+const (
+	left = 1 << iota
+	above
+	across
+	reached = 1 << 6 // by an alignment of least cost
+)
+
+// align marks the edges of all alignments of least cost, found backwards from
+// the ends of both sentences; shift tells the alignments apart.
+func (l *lattice) align(sub int32, shift int) {
 	n, m := len(l.src), len(l.hyp)
 	w := m + 1
-	d := make([]int32, (n+1)*w)
-	at := func(i, j int) *int32 { return &d[i*w+j] }
-	for i := range n + 1 {
-		for j := range m + 1 {
-			switch {
-			case i == 0:
-				*at(i, j) = int32(j)
-			case j == 0:
-				*at(i, j) = int32(i)
-			default:
-				*at(i, j) = min(*at(i-1, j-1)+l.cost(i, j, sub), *at(i-1, j)+1, *at(i, j-1)+1)
+	for j := range m + 1 {
+		l.dist[j] = int32(j)
+	}
+	for i := 1; i <= n; i++ {
+		row, up, s := l.dist[i*w:i*w+w], l.dist[(i-1)*w:i*w], l.srcIDs[i-1]
+		row[0] = int32(i)
+		for j := 1; j <= m; j++ {
+			c := sub
+			if s == l.hypIDs[j-1] {
+				c = 0
+			}
+			row[j] = min(up[j-1]+c, up[j]+1, row[j-1]+1)
+		}
+	}
+	// A place that an edge is marked to is on a path: rows from the last.
+	on := uint8(reached << (shift / 3))
+	l.moves[n*w+m] |= on
+	for i := n; i >= 0; i-- {
+		for j := m; j >= 0; j-- {
+			at := i*w + j
+			if l.moves[at]&on == 0 {
+				continue
+			}
+			if i > 0 && j > 0 {
+				c := sub
+				if l.srcIDs[i-1] == l.hypIDs[j-1] {
+					c = 0
+				}
+				if l.dist[at-w-1]+c == l.dist[at] {
+					l.moves[at] |= across << shift
+					l.moves[at-w-1] |= on
+				}
+			}
+			if i > 0 && l.dist[at-w]+1 == l.dist[at] {
+				l.moves[at] |= above << shift
+				l.moves[at-w] |= on
+			}
+			if j > 0 && l.dist[at-1]+1 == l.dist[at] {
+				l.moves[at] |= left << shift
+				l.moves[at-1] |= on
 			}
 		}
 	}
-	seen := make([]bool, (n+1)*w)
-	stack := []vertex{{int32(n), int32(m)}}
-	seen[n*w+m] = true
-	for len(stack) > 0 {
-		v := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		i, j := int(v.i), int(v.j)
-		back := func(pi, pj int, cost int32) {
-			if *at(pi, pj)+cost != *at(i, j) {
+}
+
+// collect makes vertices of the places that are reached, and arcs of the edges
+// in the order of their ends; what both alignments have is listed twice.
+func (l *lattice) collect() {
+	n, m := len(l.src), len(l.hyp)
+	w := m + 1
+	for at, marks := range l.moves {
+		if marks >= reached {
+			l.vertices = append(l.vertices, vertex{int32(at / w), int32(at % w)})
+			l.number[at] = int32(len(l.vertices))
+		}
+	}
+	for k, v := range l.vertices {
+		l.first = append(l.first, int32(len(l.arcs)))
+		at := int(v.i)*w + int(v.j)
+		edge := func(to int, move uint8, kept uint16) {
+			both := l.moves[to] & (move | move<<3)
+			if both == 0 {
 				return
 			}
-			p := vertex{int32(pi), int32(pj)}
-			edges = append(edges, [2]vertex{p, v})
-			if !seen[pi*w+pj] {
-				seen[pi*w+pj] = true
-				stack = append(stack, p)
+			x := int32(len(l.arcs))
+			l.arcs = append(l.arcs, arc{from: int32(k), to: l.number[to] - 1, dist: 1, unchanged: kept})
+			l.edges = append(l.edges, x)
+			if both == move|move<<3 {
+				l.edges = append(l.edges, x)
 			}
 		}
-		if i > 0 && j > 0 {
-			back(i-1, j-1, l.cost(i, j, sub))
+		if int(v.j) < m {
+			edge(at+1, left, 0)
 		}
-		if i > 0 {
-			back(i-1, j, 1)
+		if int(v.i) < n {
+			edge(at+w, above, 0)
 		}
-		if j > 0 {
-			back(i, j-1, 1)
-		}
-	}
-	return edges
-}
-
-func (l *lattice) cost(i, j int, sub int32) int32 {
-	if l.src[i-1] == l.hyp[j-1] {
-		return 0
-	}
-	return sub
-}
-
-func compareVertices(a, b vertex) int { return cmp.Or(cmp.Compare(a.i, b.i), cmp.Compare(a.j, b.j)) }
-
-// number sorts vertices and edges and makes arcs of the edges.
-func (l *lattice) number(edges [][2]vertex) {
-	l.vertices = append(l.vertices, vertex{0, 0})
-	for _, e := range edges {
-		l.vertices = append(l.vertices, e[0], e[1])
-	}
-	slices.SortFunc(l.vertices, compareVertices)
-	l.vertices = slices.Compact(l.vertices)
-	place := make(map[vertex]int32, len(l.vertices))
-	for k, v := range l.vertices {
-		place[v] = int32(k)
-	}
-	slices.SortFunc(edges, func(a, b [2]vertex) int { return cmp.Or(compareVertices(a[0], b[0]), compareVertices(a[1], b[1])) })
-	for k, e := range edges {
-		if k > 0 && edges[k-1] == e {
-			l.arcs[len(l.arcs)-1].copies++
-		} else {
-			a := arc{from: place[e[0]], to: place[e[1]], dist: 1, copies: 1}
-			if e[1].i > e[0].i && e[1].j > e[0].j && l.src[e[0].i] == l.hyp[e[0].j] {
-				a.unchanged = 1
+		if int(v.i) < n && int(v.j) < m {
+			kept := uint16(0)
+			if l.srcIDs[v.i] == l.hypIDs[v.j] {
+				kept = 1
 			}
-			l.arcs = append(l.arcs, a)
+			edge(at+w+1, across, kept)
 		}
-		l.edges = append(l.edges, int32(len(l.arcs)-1))
 	}
+	l.first = append(l.first, int32(len(l.arcs)))
+}
+
+// A step is an arc in the list of those that end at a vertex.
+type step struct {
+	from, arc int32
+	dist      int32
+	unchanged uint16
 }
 
 // join adds arcs for phrases: through every vertex in order, an arc that ends
@@ -138,53 +209,79 @@ func (l *lattice) number(edges [][2]vertex) {
 // there is and does not keep too many words. Arcs that begin at a vertex and
 // are no edges are made at later vertices only, so edges are all there is to
 // look at.
-func (l *lattice) join(maxUnchanged int32) {
-	out := make([][]int32, len(l.vertices)) // edges, by where they begin
-	in := make([][]int32, len(l.vertices))  // arcs, by where they end, sorted by where they begin
-	for k, a := range l.arcs {
-		out[a.from] = append(out[a.from], int32(k))
-		in[a.to] = append(in[a.to], int32(k))
+func (l *lattice) join(maxUnchanged uint16, maxArcs int) error {
+	l.into = resize(l.into, len(l.vertices)) // by where they begin
+	for x := range l.arcs {
+		a := &l.arcs[x]
+		l.into[a.to] = append(l.buffer(l.into[a.to]), step{a.from, int32(x), a.dist, a.unchanged})
 	}
-	for k := range in {
-		slices.SortFunc(in[k], func(x, y int32) int { return cmp.Compare(l.arcs[x].from, l.arcs[y].from) })
-	}
+	var next [3]int // place in the old list of arcs into each end
+	var merged [3][]step
 	for k := range l.vertices {
-		if len(out[k]) == 0 {
-			continue
+		begin := l.first[k]
+		out := int(l.first[k+1] - begin)
+		for n := range out {
+			next[n], merged[n] = 0, l.buffer(nil)
 		}
-		next := make([]int, len(out[k])) // place in the old list of arcs into each end
-		merged := make([][]int32, len(out[k]))
-		for _, x := range in[k] {
-			from := l.arcs[x].from
-			for n, y := range out[k] {
-				to := l.arcs[y].to
-				old := in[to]
-				for next[n] < len(old) && l.arcs[old[next[n]]].from < from {
+		for _, in := range l.into[k] {
+			for n := range out {
+				y := &l.arcs[begin+int32(n)]
+				old := l.into[y.to]
+				for next[n] < len(old) && old[next[n]].from < in.from {
 					merged[n] = append(merged[n], old[next[n]])
 					next[n]++
 				}
-				dist, kept := l.arcs[x].dist+1, l.arcs[x].unchanged+l.arcs[y].unchanged
-				there := next[n] < len(old) && l.arcs[old[next[n]]].from == from
-				if kept > maxUnchanged || there && l.arcs[old[next[n]]].dist <= dist {
+				s := step{in.from, 0, in.dist + 1, in.unchanged + y.unchanged}
+				if s.unchanged > maxUnchanged {
 					continue
 				}
-				if there {
-					a := &l.arcs[old[next[n]]]
-					a.dist, a.unchanged = dist, kept
-					a.copies++
-					l.edges = append(l.edges, old[next[n]])
+				if next[n] < len(old) && old[next[n]].from == in.from {
+					there := &old[next[n]]
+					if there.dist > s.dist {
+						there.dist, there.unchanged = s.dist, s.unchanged
+						l.arcs[there.arc].dist, l.arcs[there.arc].unchanged = s.dist, s.unchanged
+						l.edges = append(l.edges, there.arc)
+					}
 					continue
 				}
-				l.arcs = append(l.arcs, arc{from: from, to: to, dist: dist, unchanged: kept, copies: 1})
-				l.edges = append(l.edges, int32(len(l.arcs)-1))
-				merged[n] = append(merged[n], int32(len(l.arcs)-1))
+				s.arc = int32(len(l.arcs))
+				l.arcs = append(doubled(l.arcs), arc{from: s.from, to: y.to, dist: s.dist, unchanged: s.unchanged})
+				l.edges = append(doubled(l.edges), s.arc)
+				merged[n] = append(merged[n], s)
 			}
 		}
-		for n, y := range out[k] {
-			to := l.arcs[y].to
-			in[to] = append(merged[n], in[to][next[n]:]...)
+		if len(l.edges) > maxArcs {
+			return ErrTooLarge
 		}
+		for n := range out {
+			to := l.arcs[begin+int32(n)].to
+			old := l.into[to]
+			l.into[to] = append(merged[n], old[next[n]:]...)
+			l.free = append(l.free, old[:0])
+		}
+		l.free = append(l.free, l.into[k][:0])
+		l.into[k] = nil
 	}
+	return nil
+}
+
+// buffer returns a list to append to: s if it is one, else one that was done
+// with.
+func (l *lattice) buffer(s []step) []step {
+	if s == nil && len(l.free) > 0 {
+		s = l.free[len(l.free)-1]
+		l.free = l.free[:len(l.free)-1]
+	}
+	return s
+}
+
+// doubled has room for one more; a full slice doubles, for a long one is dear to
+// move.
+func doubled[T any](s []T) []T {
+	if len(s) == cap(s) {
+		return slices.Grow(s, max(64, len(s)))
+	}
+	return s
 }
 
 // dropKept takes arcs of several kept words out of the list of edges; after
@@ -215,9 +312,10 @@ func (l *lattice) edit(a *arc) Edit {
 
 // best returns the edits of the cheapest path, for one annotator's gold edits.
 func (l *lattice) best(gold []Edit) []Edit {
-	weight := l.weights(gold)
-	dist := make([]float64, len(l.vertices))
-	by := make([]int32, len(l.vertices))
+	l.weigh(gold)
+	weight := l.weight
+	l.cost, l.by = resize(l.cost, len(l.vertices)), resize(l.by, len(l.vertices))
+	dist, by := l.cost, l.by
 	for k := range dist {
 		dist[k], by[k] = math.Inf(1), -1
 	}
@@ -244,32 +342,36 @@ func (l *lattice) best(gold []Edit) []Edit {
 	return out
 }
 
-// weights gives every arc its weight: its length, a little more if it changes
-// words and is no gold edit, and minus the number of edges if it is one.
-func (l *lattice) weights(gold []Edit) []float64 {
-	w := make([]float64, len(l.arcs))
-	for k, a := range l.arcs {
-		w[k] = float64(a.dist)
+// weigh gives every arc its weight: its length, a little more if it changes
+// words and is no gold edit, and minus the number of edges if it is one. An arc
+// that inserts words gets that little more for each of its copies.
+func (l *lattice) weigh(gold []Edit) {
+	l.weight = resize(l.weight, len(l.arcs))
+	w := l.weight
+	for k := range l.arcs {
+		w[k] = float64(l.arcs[k].dist)
 	}
-	type span struct{ start, end int }
-	golds := make(map[span][]Edit)
+	golds := make([][]Edit, len(l.src)+1) // by where they start
 	for _, g := range gold {
-		golds[span{g.Start, g.End}] = append(golds[span{g.Start, g.End}], g)
+		if g.Start >= 0 && g.Start <= len(l.src) {
+			golds[g.Start] = append(golds[g.Start], g)
+		}
 	}
-	inserts := make(map[int][]int32)
+	inserts := make([][]int32, len(l.src)+1) // where there are gold insertions
 	win := -float64(len(l.edges))
 	for _, x := range l.edges {
 		a := &l.arcs[x]
 		start, end := l.span(a)
-		if start == end {
-			inserts[start] = append(inserts[start], x)
-			continue
-		}
-		g := golds[span{start, end}]
 		switch {
-		case len(g) > 0 && l.isGold(a, g):
-			w[x] = win
-		case !a.keeps():
+		case start != end:
+			if len(golds[start]) > 0 && l.isGold(a, golds[start]) {
+				w[x] = win
+			} else if !a.keeps() {
+				w[x] += epsilon
+			}
+		case slices.ContainsFunc(golds[start], insertion):
+			inserts[start] = append(inserts[start], x)
+		default:
 			w[x] += epsilon
 		}
 	}
@@ -277,14 +379,47 @@ func (l *lattice) weights(gold []Edit) []float64 {
 		slices.SortStableFunc(list, func(x, y int32) int {
 			return cmp.Or(cmp.Compare(l.arcs[x].from, l.arcs[y].from), cmp.Compare(l.arcs[x].to, l.arcs[y].to))
 		})
-		l.insertions(w, list, golds[span{start, start}], win)
+		l.insertions(w, list, slices.DeleteFunc(golds[start], func(g Edit) bool { return !insertion(g) }), win)
 	}
-	return w
 }
 
+func insertion(g Edit) bool { return g.Start == g.End }
+
 func (l *lattice) isGold(a *arc, golds []Edit) bool {
-	e := l.edit(a)
-	return slices.ContainsFunc(golds, func(g Edit) bool { return equal(&e, &g, false) })
+	for i := range golds {
+		if l.same(a, &golds[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports that an arc is a gold edit.
+func (l *lattice) same(a *arc, g *Edit) bool {
+	f, t := l.vertices[a.from], l.vertices[a.to]
+	if int(f.i) != g.Start || int(t.i) != g.End {
+		return false
+	}
+	made := l.hyp[f.j:t.j]
+	return joins(l.src[f.i:t.i], g.Original) && slices.ContainsFunc(g.Corrections, func(c string) bool { return joins(made, c) })
+}
+
+// joins reports that words joined by blanks are a text.
+func joins(words []string, text string) bool {
+	for i, w := range words {
+		if i > 0 {
+			if text == "" || text[0] != ' ' {
+				return false
+			}
+			text = text[1:]
+		}
+		rest, ok := strings.CutPrefix(text, w)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return text == ""
 }
 
 // insertions weighs the arcs of one place of insertion. Gold insertions there
@@ -296,17 +431,16 @@ func (l *lattice) insertions(w []float64, list []int32, gold []Edit, win float64
 	for left <= right {
 		x := list[cur]
 		a := &l.arcs[x]
-		e := l.edit(a)
 		found := -1
 		if cur == left {
 			for i := first; i <= last && found < 0; i++ {
-				if equal(&e, &gold[i], false) {
+				if l.same(a, &gold[i]) {
 					found = i
 				}
 			}
 		} else {
 			for i := last; i >= first && found < 0; i-- {
-				if equal(&e, &gold[i], false) {
+				if l.same(a, &gold[i]) {
 					found = i
 				}
 			}

@@ -65,12 +65,16 @@ func check(t *testing.T, dir, name string) {
 	if len(sentences) != len(hyps) {
 		t.Fatalf("%d sentences, %d hypotheses", len(sentences), len(hyps))
 	}
+	var compare Comparer
 	for n, s := range g.Settings {
 		o := Options{MaxUnchanged: s.MaxUnchanged, IgnoreCase: s.IgnoreCase, Beta: s.Beta}
 		c := Chooser{Beta: s.Beta}
 		var chosen []int
 		for i := range sentences {
-			counts, l := Compare(&sentences[i], hyps[i], o)
+			counts, l, err := compare.Compare(&sentences[i], hyps[i], o)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var totals []Totals
 			for _, n := range counts {
 				totals = append(totals, n.Totals)
@@ -138,7 +142,8 @@ func TestRepetitionIsNoTrap(t *testing.T) {
 	hyp := slices.Concat(src[:12], strings.Fields(strings.Repeat("and so we go to the cat ", 30)), src[12:])
 	s := Sentence{Source: src, Annotators: []Annotator{{Edits: []Edit{{Start: 1, End: 2, Original: "cat", Corrections: []string{"dog"}}}}}}
 	began := time.Now()
-	counts, l := Compare(&s, hyp, Options{MaxUnchanged: 2})
+	var c Comparer
+	counts, l, _ := c.Compare(&s, hyp, Options{MaxUnchanged: 2})
 	t.Logf("%d vertices, %d edges, %v", l.Vertices, l.Edges, time.Since(began))
 	if counts[0].Gold != 1 || counts[0].Proposed == 0 {
 		t.Errorf("counts %+v", counts[0])
@@ -156,6 +161,24 @@ func TestBadFilesNameTheLine(t *testing.T) {
 	} {
 		if _, err := Read(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Read(%q): %v, want %q", in, err, want)
+		}
+	}
+}
+
+// A sentence on which the script takes hours: a system says the same over and
+// over.
+func worst() (*Sentence, []string) {
+	src := strings.Fields(strings.Repeat("the man who has a dog and ", 5))
+	return &Sentence{Source: src, Annotators: []Annotator{{Edits: []Edit{
+		{Start: 3, End: 4, Original: "has", Corrections: []string{"had"}}, {Start: 9, End: 10, Original: "who", Corrections: []string{""}},
+	}}}}, strings.Fields(strings.Repeat("the man had a dog and cat ", 40))
+}
+
+func BenchmarkWorst(b *testing.B) {
+	s, hyp := worst()
+	for b.Loop() {
+		if _, _, err := new(Comparer).Compare(s, hyp, Options{MaxUnchanged: 2}); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package ptb
 
-import "unicode"
+import (
+	"sync"
+	"unicode"
+)
 
 // A symbol is what the automaton reads: an ASCII character or a class of
 // other characters that it never tells apart.
@@ -69,8 +72,8 @@ func setOf(sym symbol) symbolSet {
 	return s
 }
 
-// wide[r-0x80] is the symbol of r.
-var wide = func() *[0x10000 - 0x80]symbol {
+// wide()[r-0x80] is the symbol of r.
+var wide = sync.OnceValue(func() *[0x10000 - 0x80]symbol {
 	var t [0x10000 - 0x80]symbol
 	for i := range t {
 		t[i] = symBad
@@ -84,7 +87,7 @@ var wide = func() *[0x10000 - 0x80]symbol {
 		}
 	}
 	return &t
-}()
+})
 
 // upper reports upper case as the reference's Unicode version has it, in which
 // Cherokee had one case.
@@ -100,5 +103,5 @@ func symbolOf(r rune) (symbol, int) {
 	case r > 0xffff:
 		return symBad, 2
 	}
-	return wide[r-0x80], 1
+	return wide()[r-0x80], 1
 }
