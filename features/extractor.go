@@ -95,7 +95,7 @@ func (e *Extractor) Run(crops []*raster.Image) (rows []*vectors.Row, reasons []s
 	defer e.dev.Reset()
 	pix := make([]float32, len(crops)*size*size*3)
 	for i, im := range crops {
-		raster.Normalise(pix[i*size*size*3:(i+1)*size*size*3], im)
+		e.spec.Transform.Normalise(pix[i*size*size*3:(i+1)*size*size*3], im)
 	}
 	x := e.dev.Alloc(tensor.Float32, len(crops), size, size, 3)
 	e.dev.Write(x, pix)

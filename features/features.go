@@ -35,7 +35,7 @@ const BFloat16 = "bfloat16"
 // numbers of published weights, whose digest it holds.
 type Spec struct {
 	Tap       clip.Tap         `yaml:"tap" json:"tap" doc:"what is taken: grid (default), grid-projected, penultimate, class-tokens or embedding"`
-	Transform raster.Transform `yaml:"transform" json:"transform" doc:"clip (default), clip-rgb-first or stretch"`
+	Transform raster.Transform `yaml:"transform" json:"transform" doc:"clip (default), clip-rgb-first, stretch, hf-pil or hf-default"`
 	Size      int              `yaml:"size" json:"size" doc:"side of the network's input in pixels; default what the weights are for, else 224"`
 	DType     string           `yaml:"dtype" json:"dtype" doc:"type of stored values: float16 (default) or float32"`
 	Precision string           `yaml:"precision" json:"precision" doc:"of the network's products: float32 (default), or bfloat16, which is faster and within 0.9999 of it by cosine"`
@@ -69,7 +69,7 @@ func (s *Spec) Check() error {
 	}
 	field("tap", s.Tap.Check())
 	if s.Transform == raster.None {
-		errs = append(errs, errors.New("transform: none gives pictures of any size, want clip, clip-rgb-first or stretch"))
+		errs = append(errs, errors.New("transform: none gives pictures of any size, want clip, clip-rgb-first, stretch, hf-pil or hf-default"))
 	} else {
 		field("transform", s.Transform.Check())
 	}

@@ -148,3 +148,14 @@ func TestGIFEmptyExtension(t *testing.T) {
 	decodes(t, "an empty control extension", with("!\xf9\x00\x00"), want)
 	refuses(t, "a control extension that swallows the picture", with("!\xf9\x00\x01\x00"), "GIF: ")
 }
+
+// A logical screen without rows is as large as its frame.
+func TestGIFEmptyScreen(t *testing.T) {
+	data := slices.Clone(readImg(t, "gif_p.gif"))
+	want, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(data[6:10])
+	decodes(t, "an empty screen", data, want)
+}

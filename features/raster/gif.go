@@ -18,16 +18,13 @@ func decodeGIF(data []byte, limit int) (*Image, error) {
 		return nil, refuse(GIF, "truncated header")
 	}
 	w, h := int(binary.LittleEndian.Uint16(head[6:])), int(binary.LittleEndian.Uint16(head[8:]))
-	if err := checkSize(GIF, w, h, limit); err != nil {
-		return nil, err
-	}
 	var palette []byte
 	if head[10]&0x80 != 0 {
 		if palette, ok = g.take(3 << (head[10]&7 + 1)); !ok {
 			return nil, refuse(GIF, "truncated palette")
 		}
 	}
-	background := 0 // what the frame does not cover
+	transparent := -1
 	for {
 		b, ok := g.take(1)
 		if !ok {
@@ -40,10 +37,10 @@ func decodeGIF(data []byte, limit int) (*Image, error) {
 				return nil, err
 			}
 			if t >= 0 {
-				background = t
+				transparent = t
 			}
 		case ',':
-			return g.frame(w, h, limit, palette, background)
+			return g.frame(w, h, limit, palette, transparent)
 		case ';':
 			return nil, refuse(GIF, "no image")
 		}
@@ -102,7 +99,7 @@ func (g *gifReader) extension() (int, error) {
 }
 
 // frame reads an image whose separator has been read.
-func (g *gifReader) frame(w, h, limit int, palette []byte, background int) (*Image, error) {
+func (g *gifReader) frame(w, h, limit int, palette []byte, transparent int) (*Image, error) {
 	d, ok := g.take(9)
 	if !ok {
 		return nil, refuse(GIF, "truncated image header")
@@ -139,8 +136,16 @@ func (g *gifReader) frame(w, h, limit int, palette []byte, background int) (*Ima
 		return nil, refuse(GIF, "truncated: %d bytes cannot hold %d x %d pixels", len(g.data)-g.pos, fw, fh)
 	}
 	im.Pix = make([]byte, w*h)
-	if background != 0 {
-		fill(im.Pix, byte(background))
+	if transparent > 0 { // what the frame does not cover is transparent
+		fill(im.Pix, byte(transparent))
+	}
+	switch {
+	case transparent < 0:
+	case im.Mode == ModeP:
+		im.Alpha = bytes.Repeat([]byte{255}, 256)
+		im.Alpha[transparent] = 0
+	default:
+		im.Key = []byte{byte(transparent)}
 	}
 	src := lzw.NewReader(&gifBlocks{g: g}, lzw.LSB, int(lit[0]))
 	defer src.Close()

@@ -57,6 +57,7 @@ type pngReader struct {
 	h       pngHeader
 	seen    bool // IHDR
 	palette []byte
+	trns    []byte
 	text    int
 	left    int // bytes left in the present IDAT chunk
 }
@@ -128,6 +129,10 @@ func (r *pngReader) chunk(id string, body []byte) error {
 		return r.header(body)
 	case "PLTE":
 		r.palette = body
+	case "tRNS":
+		if r.seen {
+			r.trns = body
+		}
 	case "iCCP":
 		name, rest, _ := bytes.Cut(body, []byte{0})
 		if len(rest) == 0 || rest[0] != 0 {
@@ -320,6 +325,7 @@ func (r *pngReader) readPixels() (*Image, error) {
 		im.Palette = make([]byte, 768)
 		copy(im.Palette, r.palette)
 	}
+	r.transparency(im)
 	bpp := max(1, bits/8)
 	line := make([]byte, 1+(h.width*bits+7)/8)
 	prev := make([]byte, len(line))
@@ -349,6 +355,20 @@ func (r *pngReader) readPixels() (*Image, error) {
 		}
 	}
 	return im, nil
+}
+
+// transparency keeps what tRNS says. Of 16 bits Pillow compares the lower ones.
+func (r *pngReader) transparency(im *Image) {
+	switch {
+	case r.trns == nil:
+	case im.Mode == ModeP:
+		im.Alpha = bytes.Repeat([]byte{255}, 256)
+		copy(im.Alpha, r.trns)
+	case im.Mode == ModeBit || im.Mode == ModeL:
+		im.Key = []byte{r.trns[1]}
+	case im.Mode == ModeRGB:
+		im.Key = []byte{r.trns[1], r.trns[3], r.trns[5]}
+	}
 }
 
 func (r *pngReader) dataError(err error) error {

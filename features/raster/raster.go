@@ -86,6 +86,10 @@ type Image struct {
 	Mode          Mode
 	Pix           []byte // row-major without padding, Mode.Bytes() a pixel
 	Palette       []byte // ModeP only: 256 entries of red, green, blue
+	// What a file says of transparency beside an alpha channel; most of this
+	// package takes no notice of it, as Pillow's convert does not.
+	Alpha []byte // ModeP: of each of the 256 entries
+	Key   []byte // ModeBit, ModeL, ModeRGB: the colour that is transparent
 }
 
 func newImage(w, h int, m Mode) *Image {

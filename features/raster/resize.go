@@ -151,6 +151,9 @@ type Resize struct {
 	Filter        Filter
 	Order         Order
 	Box           *Box // part of the source; nil for all of it
+	// Coarse takes weights of as many bits as fit 15, as torchvision does with
+	// tensors of bytes; Order is then AcrossFirst.
+	Coarse bool
 	// Crop is the part of the result that is wanted, in pixels; the zero value
 	// means all. Only what it needs is computed.
 	Crop Rect
@@ -197,6 +200,10 @@ func (r Resize) Apply(im *Image) (*Image, error) {
 	down := r.Height != im.Height || box.Y0 != 0 || box.Y1 != float64(r.Height)
 	tx := makeTaps(im.Width, box.X0, box.X1, r.Width, c.X0, c.X1, filter)
 	ty := makeTaps(im.Height, box.Y0, box.Y1, r.Height, c.Y0, c.Y1, filter)
+	if r.Coarse {
+		tx.coarsen(makeTaps(im.Width, box.X0, box.X1, r.Width, 0, r.Width, filter))
+		ty.coarsen(makeTaps(im.Height, box.Y0, box.Y1, r.Height, 0, r.Height, filter))
+	}
 	downFirst := r.Order == Pillow13 && im.Height > r.Height && im.Height-r.Height > 2*(im.Width-r.Width)
 
 	src := im
@@ -226,6 +233,29 @@ func (r Resize) Apply(im *Image) (*Image, error) {
 		unpremultiply(out)
 	}
 	return out, nil
+}
+
+// coarsen rounds weights to as many fractional bits as leave the largest of all
+// of the axis below 2^15. A sum of them rounds as one of the same weights with
+// weightBits bits.
+func (t taps) coarsen(all taps) {
+	largest := 0.0
+	for _, w := range all.exact {
+		largest = max(largest, w)
+	}
+	bits := 0
+	for bits < weightBits && int(0.5+float64(largest*float64(int(2)<<bits))) < 1<<15 {
+		bits++
+	}
+	for i, v := range t.exact {
+		w := float64(v * float64(int(1)<<bits))
+		if w < 0 {
+			w -= 0.5
+		} else {
+			w += 0.5
+		}
+		t.weight[i] = int32(w) << (weightBits - bits)
+	}
 }
 
 // span returns the range of source pixels that the taps touch.

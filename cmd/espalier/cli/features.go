@@ -82,7 +82,7 @@ var featuresVerb = verb{
 		images := f.String("images", "", "`PATH` of a folder of images or tar archives, an archive, or a list of paths")
 		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors; without, a random network")
 		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT`: grid (default), grid-projected, penultimate, class-tokens or embedding")
-		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` an image is cut: clip (default), clip-rgb-first, stretch or none")
+		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` an image is cut: clip (default), clip-rgb-first, stretch, hf-pil, hf-default, none")
 		f.IntVar(&e.Size, "size", 0, "side of what the network sees in pixels (default the weights', or 224): `N`")
 		f.StringVar(&e.DType, "dtype", "", "`TYPE` of stored values: float16 (default) or float32")
 		f.StringVar(&e.Precision, "precision", "", "`TYPE` in which the network multiplies: float32 (default) or bfloat16")

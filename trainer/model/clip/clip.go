@@ -8,7 +8,7 @@
 // [NewRandom] makes weights of a ModifiedResNet from a seed.
 //
 // Shapes: n images, h by w cells, c channels, t tokens. Images are [n, size,
-// size, 3] float32, channels last, normalised as raster.Normalise does. A tower
+// size, 3] float32, channels last, normalised as raster.Transform does. A tower
 // keeps memory for its layers and results: results are valid until its next
 // Forward or its Close. It is used from one goroutine at a time, as its device
 // is.
