@@ -1,12 +1,14 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"espalier/trainer/kernel/elem"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
-const piece = 8192 // elements of a tile of elementwise work
+const piece = 8192 // elements of a tile of elementwise work, a multiple of 32
 
 // A mapKind is what a mapJob does.
 type mapKind uint8
@@ -24,6 +26,7 @@ const (
 	mapLogFloorBack
 	mapDrop
 	mapFinishBack
+	mapSigns
 )
 
 // A mapJob is elementwise work cut into pieces. y is repeated over x where it
@@ -34,6 +37,7 @@ type mapJob struct {
 	alpha     float32
 	f         elem.Func
 	mask      elem.Mask
+	bits      []uint32 // of Signs
 }
 
 // Activate applies an activation.
@@ -63,10 +67,33 @@ func (d *Device) FinishBack(dx, dy, x tensor.Tensor, a op.Act, p op.Dropout) {
 		d.Drop(dx, dy, p)
 		return
 	}
+	if a == op.ReLU && x.DType == tensor.Int32 {
+		bits := words32(x)
+		if len(bits) != (dy.Len()+31)/32 {
+			panic("cpu: operands do not fit")
+		}
+		d.map1(mapJob{kind: mapFinishBack, bits: bits, mask: mask(p)}, dx, dy)
+		return
+	}
 	if x.Len() != dy.Len() {
 		panic("cpu: operands do not fit")
 	}
 	d.map2(mapJob{kind: mapFinishBack, f: elem.Func(a), mask: mask(p)}, dx, dy, x)
+}
+
+// Signs keeps of each element whether it is above 0.
+func (d *Device) Signs(bits, x tensor.Tensor) {
+	j := mapJob{kind: mapSigns, out: Floats(x), x: Floats(x), bits: words32(bits)}
+	if len(j.bits) != (len(j.x)+31)/32 {
+		panic("cpu: operands do not fit")
+	}
+	d.runMap(j)
+}
+
+// words32 is ints without signs.
+func words32(t tensor.Tensor) []uint32 {
+	x := ints(t)
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // Add adds; y may be a suffix of x's shape.
@@ -148,11 +175,17 @@ func (j *mapJob) Tile(_, t int) {
 		elem.LogFloor(out, x, j.alpha)
 	case mapDrop:
 		elem.Drop(out, x, uint64(lo), j.mask)
+	case mapSigns:
+		elem.Signs(j.bits[lo/32:(hi+31)/32], x)
 	case mapFinishBack:
 		for at := lo; at < hi; at += 1024 { // parts that stay in the first cache
 			end := min(at+1024, hi)
 			part := j.out[at:end]
 			elem.Drop(part, j.x[at:end], uint64(at), j.mask)
+			if j.bits != nil {
+				elem.KeepSigns(part, part, j.bits[at/32:])
+				continue
+			}
 			elem.ApplyBack(j.f, part, part, j.y[at:end])
 		}
 	default:

@@ -1,9 +1,12 @@
 package cpu
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"unsafe"
 
+	"espalier/trainer/kernel/elem"
 	"espalier/trainer/tensor"
 )
 
@@ -27,25 +30,71 @@ func newSlab(words int) *slab {
 	return &slab{words: raw[skip : skip+words : skip+words]}
 }
 
-// An arena hands out memory until it is reset. It grows by whole slabs and
-// never moves what it has handed out; a reset joins several slabs into one.
+// An arena hands out memory until it is reset, and takes it back before. It
+// grows by whole slabs and never moves what it has handed out. Memory is taken
+// where it is free first, so that what lies behind is touched late or never.
 type arena struct {
 	slabs []*slab
-	used  int // words used of the last slab
-	total int // words used in all
+	free  [][]span // of each slab, by place; spans that touch are one
+	total int      // words of all slabs
+	used  int      // words handed out
 	ints  []int
 }
 
+// A span is words of a slab.
+type span struct{ at, n int }
+
+// rounded is how many words are handed out for so many.
+func rounded(words int) int { return (words + line - 1) &^ (line - 1) }
+
 func (a *arena) alloc(words int) (*slab, int) {
-	words = (words + line - 1) &^ (line - 1)
-	if n := len(a.slabs); n == 0 || a.used+words > len(a.slabs[n-1].words) {
-		a.slabs = append(a.slabs, newSlab(max(words, 1<<18, a.total/2)))
-		a.used = 0
-	}
-	at := a.used
+	words = rounded(words)
 	a.used += words
-	a.total += words
-	return a.slabs[len(a.slabs)-1], at
+	for i, list := range a.free {
+		for j := range list {
+			f := &list[j]
+			if f.n < words {
+				continue
+			}
+			at := f.at
+			if f.at, f.n = f.at+words, f.n-words; f.n == 0 {
+				a.free[i] = append(list[:j], list[j+1:]...)
+			}
+			return a.slabs[i], at
+		}
+	}
+	s := newSlab(max(words, 1<<18, a.total/2))
+	a.slabs, a.total = append(a.slabs, s), a.total+len(s.words)
+	a.free = append(a.free, append(make([]span, 0, 64), span{words, len(s.words) - words}))
+	return s, 0
+}
+
+// release takes back words from at on of a slab.
+func (a *arena) release(s *slab, at, words int) {
+	if words = rounded(words); words == 0 {
+		return
+	}
+	a.used -= words
+	i := slices.Index(a.slabs, s)
+	if i < 0 {
+		panic("cpu: released memory is not of the arena")
+	}
+	list := a.free[i]
+	j, _ := slices.BinarySearchFunc(list, at, func(f span, at int) int { return cmp.Compare(f.at, at) })
+	before := j > 0 && list[j-1].at+list[j-1].n == at
+	behind := j < len(list) && at+words == list[j].at
+	switch {
+	case before && behind:
+		list[j-1].n += words + list[j].n
+		list = append(list[:j], list[j+1:]...)
+	case before:
+		list[j-1].n += words
+	case behind:
+		list[j].at, list[j].n = at, list[j].n+words
+	default:
+		list = slices.Insert(list, j, span{at, words})
+	}
+	a.free[i] = list
 }
 
 // shape copies s into memory that is reused after a reset.
@@ -59,14 +108,10 @@ func (a *arena) shape(s []int) []int {
 }
 
 func (a *arena) reset() {
-	if len(a.slabs) > 1 {
-		words := 0
-		for _, s := range a.slabs {
-			words += len(s.words)
-		}
-		a.slabs = append(a.slabs[:0:0], newSlab(words))
+	for i, s := range a.slabs {
+		a.free[i] = append(a.free[i][:0], span{0, len(s.words)})
 	}
-	a.used, a.total, a.ints = 0, 0, a.ints[:0]
+	a.used, a.ints = 0, a.ints[:0]
 }
 
 func words(dt tensor.DType, n int) int { return (n*dt.Bytes() + 3) / 4 }
@@ -76,6 +121,13 @@ func (d *Device) Alloc(dt tensor.DType, shape ...int) tensor.Tensor {
 	s, at := d.arena.alloc(words(dt, tensor.Size(shape)))
 	d.measure()
 	return tensor.Tensor{Shape: d.arena.shape(shape), DType: dt, Store: s, Off: at * 4 / dt.Bytes()}
+}
+
+// Release takes a tensor of the step back.
+func (d *Device) Release(t tensor.Tensor) {
+	if s, ok := t.Store.(*slab); ok {
+		d.arena.release(s, t.Off*t.DType.Bytes()/4, words(t.DType, t.Len()))
+	}
 }
 
 // Reset ends a step.
@@ -99,7 +151,7 @@ func (d *Device) Free(t tensor.Tensor) {
 // PeakBytes returns the most memory in use at once.
 func (d *Device) PeakBytes() int64 { return d.peak }
 
-func (d *Device) measure() { d.peak = max(d.peak, d.kept+4*int64(d.arena.total)) }
+func (d *Device) measure() { d.peak = max(d.peak, d.kept+4*int64(d.arena.used)) }
 
 // Floats returns the elements of a float32 tensor of a CPU device, not a copy.
 func Floats(t tensor.Tensor) []float32 {
@@ -242,18 +294,25 @@ func (d *Device) Paste(dst, src tensor.Tensor, axis, at int) {
 	d.copyRuns(&runsJob{y: words4(dst)[off:], x: words4(src), stepY: whole, stepX: part, runs: outer, part: part})
 }
 
+// PasteAdd adds src to dst from index at of an axis on.
+func (d *Device) PasteAdd(dst, src tensor.Tensor, axis, at int) {
+	outer, whole, part, off := region(dst.Shape, src.Shape, axis, at)
+	d.copyRuns(&runsJob{y: Floats(dst)[off:], x: Floats(src), stepY: whole, stepX: part, runs: outer, part: part, add: true})
+}
+
 // Cut fills dst from index at of an axis of src on.
 func (d *Device) Cut(dst, src tensor.Tensor, axis, at int) {
 	outer, whole, part, off := region(src.Shape, dst.Shape, axis, at)
 	d.copyRuns(&runsJob{y: words4(dst), x: words4(src)[off:], stepY: part, stepX: whole, runs: outer, part: part})
 }
 
-// A runsJob copies runs of elements from x to y.
+// A runsJob copies runs of elements from x to y, or adds them.
 type runsJob struct {
 	y, x         []float32
 	stepY, stepX int // from one run to the next
 	runs, part   int
 	tile         int // runs of a tile of the pool
+	add          bool
 }
 
 // copyWords is how many elements make a tile of copies.
@@ -275,7 +334,12 @@ func (d *Device) copyRuns(j *runsJob) {
 // Tile does some runs.
 func (j *runsJob) Tile(_, t int) {
 	for i := t * j.tile; i < min((t+1)*j.tile, j.runs); i++ {
-		copy(j.y[i*j.stepY:][:j.part], j.x[i*j.stepX:][:j.part])
+		y, x := j.y[i*j.stepY:][:j.part], j.x[i*j.stepX:][:j.part]
+		if j.add {
+			elem.Add(y, y, x)
+		} else {
+			copy(y, x)
+		}
 	}
 }
 

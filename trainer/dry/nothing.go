@@ -13,6 +13,7 @@ func (*Device) Write(t, []float32)                                              
 func (*Device) WriteInts(t, []int32)                                                        {}
 func (*Device) Copy(_, _ t)                                                                 {}
 func (*Device) Paste(_, _ t, _, _ int)                                                      {}
+func (*Device) PasteAdd(_, _ t, _, _ int)                                                   {}
 func (*Device) Cut(_, _ t, _, _ int)                                                        {}
 func (*Device) Zero(t)                                                                      {}
 func (*Device) Gemm(_, _, _ t, _ op.Gemm)                                                   {}
@@ -25,6 +26,7 @@ func (*Device) LogSoftmax(_, _ t)                                               
 func (*Device) Activate(_, _ t, _ op.Act)                                                   {}
 func (*Device) ActivateBack(_, _, _ t, _ op.Act)                                            {}
 func (*Device) FinishBack(_, _, _ t, _ op.Act, _ op.Dropout)                                {}
+func (*Device) Signs(_, _ t)                                                                {}
 func (*Device) Add(_, _, _ t)                                                               {}
 func (*Device) Mul(_, _, _ t)                                                               {}
 func (*Device) Axpy(_, _ t, _ float32)                                                      {}

@@ -9,7 +9,13 @@
 // Values and gradients lie in the device's step arena: [Tape.Begin] ends the
 // last step and invalidates them. Nodes, shapes and buffers are reused from
 // step to step, so that a steady-state step allocates nothing from the Go
-// heap. A gradient buffer is used again as soon as the walk is past it.
+// heap. Memory is given back to the device as early as can be: that of a
+// gradient when the walk is past it; that of a value when the walk is past it,
+// or before, when the caller has said by [Tape.Trim] that it computes with it no
+// more and no gradient needs it. Of what a gradient does need, norms and
+// attentions are computed again when their turn comes, from operands that are
+// kept anyway, and of the result of a ReLU that only its own gradient reads the
+// signs are kept.
 //
 // A device has one arena, so only one tape of a device may be in use at a
 // time, from one goroutine. Misuse panics with a constant string.
@@ -40,9 +46,10 @@ type Site uint64
 type Tape struct {
 	dev    op.Device
 	step   Step
+	walked bool   // Backward has begun
 	nodes  []node // nodes[0] is unused
 	bufs   []buffer
-	free   []int32 // buffers that nobody holds
+	free   []int32 // buffers without memory
 	shapes []int   // shapes of this step, one after the other
 	one    [1]float32
 }
@@ -51,14 +58,24 @@ type Tape struct {
 type node struct {
 	out   tensor.Tensor
 	back  func(t *Tape, n *node, dout tensor.Tensor)
+	redo  func(t *Tape, n *node) // fills out again, from values that back reads
 	in    [4]Var
-	grad  int32 // index of a buffer, 0 if there is none yet
-	uses  int32 // how often the result is an operand
-	needs bool  // a gradient is wanted
-	reads bool  // back reads out
-	alias bool  // another node views the same memory
+	reads [5]Var // values that back reads
+	base  Var    // node whose memory out is; 0: its own or the caller's
+	waits int32  // backward functions that read out
+	grad  int32  // index of a buffer, 0 if there is none yet
+	uses  int32  // how often the result is an operand
+	needs bool   // a gradient is wanted
+	alias bool   // another node views the same memory
 
-	saved [2]tensor.Tensor
+	arena  bool // out is memory that the tape gives back
+	spent  bool // the caller computes with it no more
+	spare  bool // Trim leaves it alone while it runs
+	pinned bool // Trim leaves it alone
+	gone   bool // the memory was given back
+
+	saved tensor.Tensor // of the tape
+	given tensor.Tensor // of the caller
 	ids   tensor.Tensor
 	act   op.Act
 	alpha float32
@@ -73,8 +90,8 @@ type node struct {
 // in place only while it has a single holder.
 type buffer struct {
 	mem   tensor.Tensor // one axis
-	holds int32
-	fixed bool // a parameter's gradient: never given away
+	holds int32         // 0: it has none
+	fixed bool          // a parameter's gradient: never given away
 }
 
 // New returns an empty tape over dev.
@@ -88,7 +105,7 @@ func (t *Tape) Device() op.Device { return t.dev }
 // Begin ends the last step, resets the device's arena and starts another step.
 func (t *Tape) Begin(s Step) {
 	t.dev.Reset()
-	t.step = s
+	t.step, t.walked = s, false
 	t.nodes = append(t.nodes[:0], node{})
 	t.bufs = append(t.bufs[:0], buffer{})
 	t.free, t.shapes = t.free[:0], t.shapes[:0]
@@ -130,7 +147,7 @@ func (t *Tape) Leaf(value, grad tensor.Tensor) Var {
 	return v
 }
 
-// Floats puts data in the arena and on the tape.
+// Floats puts data in the arena and on the tape, until the next Begin.
 func (t *Tape) Floats(x []float32, shape ...int) Var {
 	out := t.alloc(tensor.Float32, shape...)
 	t.dev.Write(out, x)
@@ -146,24 +163,35 @@ func (t *Tape) Ints(x []int32, shape ...int) tensor.Tensor {
 }
 
 // Value returns the value of v.
-func (t *Tape) Value(v Var) tensor.Tensor { return t.nodes[v].out }
+func (t *Tape) Value(v Var) tensor.Tensor {
+	if t.nodes[t.root(v)].gone {
+		panic("grad: the value is gone")
+	}
+	return t.nodes[v].out
+}
 
 // Dim returns the size of axis i of v, counted from the end if negative.
 func (t *Tape) Dim(v Var, i int) int { return t.nodes[v].out.Dim(i) }
 
+// size returns the number of elements of v, whose value may be gone.
+func (t *Tape) size(v Var) int { return t.nodes[v].out.Len() }
+
 // Read copies the value of v out.
-func (t *Tape) Read(dst []float32, v Var) { t.dev.Read(dst, t.nodes[v].out) }
+func (t *Tape) Read(dst []float32, v Var) { t.dev.Read(dst, t.Value(v)) }
 
 // Backward adds the gradient of the sum of the roots, each of one element, to
-// the gradient tensors of the leaves. It may be called once a step.
+// the gradient tensors of the leaves. It may be called once a step; of what was
+// computed, the roots have their values afterwards.
 func (t *Tape) Backward(roots ...Var) {
 	if !t.step.Grad {
 		panic("grad: the step does not record")
 	}
+	t.walked = true
 	for _, r := range roots {
 		if t.nodes[r].out.Len() != 1 {
 			panic("grad: a root has one element")
 		}
+		t.nodes[t.root(r)].arena = false
 		if !t.nodes[r].needs {
 			continue
 		}
@@ -173,12 +201,24 @@ func (t *Tape) Backward(roots ...Var) {
 	}
 	for i := len(t.nodes) - 1; i > 0; i-- {
 		n := &t.nodes[i]
-		if n.back == nil || n.grad == 0 {
-			continue
+		if n.back != nil {
+			if n.grad != 0 {
+				for _, v := range n.reads {
+					t.restore(v)
+				}
+				n.back(t, n, t.gradient(n))
+				t.release(n.grad)
+				n.grad = 0
+			}
+			for _, v := range n.reads {
+				r := t.root(v)
+				t.nodes[r].waits--
+				t.settle(r)
+			}
 		}
-		n.back(t, n, t.gradient(n))
-		t.release(n.grad)
-		n.grad = 0
+		t.dev.Release(n.saved)
+		n.spent = true
+		t.settle(Var(i))
 	}
 }
 
@@ -189,9 +229,10 @@ func (t *Tape) push(out tensor.Tensor) (Var, *node) {
 	return Var(i), &t.nodes[i]
 }
 
-// record adds a node that computes out from its operands.
+// record adds a node that computes out, memory of its own, from its operands.
 func (t *Tape) record(out tensor.Tensor, back func(*Tape, *node, tensor.Tensor), in ...Var) (Var, *node) {
 	v, n := t.push(out)
+	n.arena = true
 	copy(n.in[:], in)
 	for _, x := range in {
 		t.nodes[x].uses++
@@ -201,6 +242,28 @@ func (t *Tape) record(out tensor.Tensor, back func(*Tape, *node, tensor.Tensor),
 		n.back = back
 	}
 	return v, n
+}
+
+// keep says whose values, five at most, v's backward function reads. It is
+// called at most once for a node.
+func (t *Tape) keep(v Var, of ...Var) {
+	if t.nodes[v].back == nil {
+		return
+	}
+	copy(t.nodes[v].reads[:], of)
+	for _, x := range of {
+		t.nodes[t.root(x)].waits++
+	}
+}
+
+// wanted reports whether an operation on these operands has a gradient.
+func (t *Tape) wanted(in ...Var) bool {
+	for _, x := range in {
+		if t.nodes[x].needs {
+			return true
+		}
+	}
+	return false
 }
 
 // needs reports whether a gradient of v is wanted.
@@ -243,23 +306,24 @@ func (t *Tape) matrix(x tensor.Tensor) tensor.Tensor {
 
 // buffer returns a gradient buffer of n elements, contents undefined, held
 // once.
-func (t *Tape) buffer(n int) int32 {
-	for i := len(t.free) - 1; i >= 0; i-- {
-		b := t.free[i]
-		if t.bufs[b].mem.Len() == n {
-			t.free[i] = t.free[len(t.free)-1]
-			t.free = t.free[:len(t.free)-1]
-			t.bufs[b].holds = 1
-			return b
-		}
+func (t *Tape) buffer(n int) int32 { return t.hold(t.alloc(tensor.Float32, n)) }
+
+// hold makes a buffer of memory, held once.
+func (t *Tape) hold(mem tensor.Tensor) int32 {
+	b := buffer{mem: mem, holds: 1}
+	if n := len(t.free); n > 0 {
+		i := t.free[n-1]
+		t.free, t.bufs[i] = t.free[:n-1], b
+		return i
 	}
-	t.bufs = append(t.bufs, buffer{mem: t.alloc(tensor.Float32, n), holds: 1})
+	t.bufs = append(t.bufs, b)
 	return int32(len(t.bufs) - 1)
 }
 
 func (t *Tape) release(b int32) {
 	t.bufs[b].holds--
 	if t.bufs[b].holds == 0 && !t.bufs[b].fixed {
+		t.dev.Release(t.bufs[b].mem)
 		t.free = append(t.free, b)
 	}
 }

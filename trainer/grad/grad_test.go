@@ -36,11 +36,24 @@ type leaf struct {
 
 func of(shape ...int) leaf { return leaf{shape: shape} }
 
+// A scrubber is a device that spoils what is given back.
+type scrubber struct{ *cpu.Device }
+
+func (d *scrubber) Release(t tensor.Tensor) {
+	if !t.IsZero() && t.DType == tensor.Float32 {
+		x := cpu.Floats(t)
+		for i := range x {
+			x[i] = float32(math.NaN())
+		}
+	}
+	d.Device.Release(t)
+}
+
 // check compares the gradients of sum(r*f(leaves)), r random, with central
 // differences.
 func check(t *testing.T, leaves []leaf, f func(tp *grad.Tape, v []grad.Var) grad.Var) {
 	t.Helper()
-	dev := cpu.New(1)
+	dev := &scrubber{Device: cpu.New(1)}
 	defer dev.Close()
 	tp := grad.New(dev)
 	s := noise(7)
@@ -74,10 +87,34 @@ func check(t *testing.T, leaves []leaf, f func(tp *grad.Tape, v []grad.Var) grad
 		}
 		return sum
 	}
-	y := run(grad.Step{Grad: true})
-	n := tp.Value(y).Len()
-	mask = s.slice(n)
-	tp.Backward(tp.Linear(tp.View(y, 1, n), tp.Floats(mask, 1, n), 0, grad.Out{}))
+	back := func(trim bool) (all [][]float32) {
+		for _, g := range grads {
+			dev.Zero(g)
+		}
+		y := run(grad.Step{Grad: true})
+		if trim {
+			tp.Trim(1, y)
+		}
+		n := tp.Value(y).Len()
+		if mask == nil {
+			mask = s.slice(n)
+		}
+		tp.Backward(tp.Linear(tp.View(y, 1, n), tp.Floats(mask, 1, n), 0, grad.Out{}))
+		for _, g := range grads {
+			x := make([]float32, g.Len())
+			dev.Read(x, g)
+			all = append(all, x)
+		}
+		return all
+	}
+	trimmed := back(true)
+	for i, want := range back(false) {
+		for j, w := range want {
+			if math.Float32bits(trimmed[i][j]) != math.Float32bits(w) {
+				t.Fatalf("operand %d, element %d: gradient %g where memory is given back, %g else", i, j, trimmed[i][j], w)
+			}
+		}
+	}
 	const h = 1.0 / 64
 	for i := range leaves {
 		got := make([]float32, len(data[i]))
@@ -228,6 +265,11 @@ func TestGradients(t *testing.T) {
 		"cross entropy smoothed, scaled": {[]leaf{of(6, 5)}, one(func(tp *grad.Tape, x grad.Var) grad.Var {
 			w := tp.Value(tp.Floats([]float32{0.5, 1, -1, 2, 3, 1}, 6))
 			return tp.Scale(tp.CrossEntropy(x, tp.Ints([]int32{0, 4, 2, -1, 3, 3}, 6), w, op.CrossEntropy{Smoothing: 0.2}), 3)
+		})},
+		"projected loss, scaled": {[]leaf{of(6, 5)}, one(func(tp *grad.Tape, x grad.Var) grad.Var {
+			w := tp.Value(tp.Floats([]float32{0.5, 1, -1, 2, 3, 1}, 6))
+			head := tp.Floats([]float32{1, 2, -1, 0, 1, 1, 1, 0, 2, -2, 0.5, 1, 1, 2, 0}, 3, 5)
+			return tp.Scale(tp.ProjectLoss(x, head, tp.Ints([]int32{0, 2, 2, -1, 1, 1}, 6), w, op.CrossEntropy{Smoothing: 0.2}), 3)
 		})},
 		// A residual stream: its gradient is shared, added to and used again.
 		"residual stream": {[]leaf{of(3, 4), of(4, 4), of(4), of(4), of(4)}, func(tp *grad.Tape, v []grad.Var) grad.Var {

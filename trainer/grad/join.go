@@ -42,7 +42,7 @@ func backJoin(t *Tape, n *node, dout tensor.Tensor) {
 			t.dev.Cut(dx, dout, n.axes[0], at)
 			t.give(p, buf)
 		}
-		at += t.Value(p).Shape[n.axes[0]]
+		at += t.Dim(p, n.axes[0])
 	}
 }
 
@@ -60,11 +60,9 @@ func (t *Tape) Cut(x Var, axis, lo, hi int) Var {
 	return v
 }
 
+// backCut adds to its part of the whole gradient, which all cuts of x share.
 func backCut(t *Tape, n *node, dout tensor.Tensor) {
-	buf, dx := t.fresh(n.in[0])
-	t.dev.Zero(t.bufs[buf].mem)
-	t.dev.Paste(dx, dout, n.axes[0], n.axes[1])
-	t.give(n.in[0], buf)
+	t.dev.PasteAdd(t.sum(n.in[0]), dout, n.axes[0], n.axes[1])
 }
 
 // MatMul returns the product of each matrix of a with that of b at the same
@@ -86,6 +84,14 @@ func (t *Tape) MatMul(a, b Var, transB bool) Var {
 	if transB {
 		n.axes[0] = 1
 	}
+	of := [2]Var{}
+	if t.needs(b) {
+		of[0] = a
+	}
+	if t.needs(a) {
+		of[1] = b
+	}
+	t.keep(v, of[:]...)
 	return v
 }
 

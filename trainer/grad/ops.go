@@ -21,7 +21,7 @@ func (t *Tape) Linear(x, w, b Var, o Out) Var {
 	if o.Residual != 0 {
 		e.Residual = t.matrix(t.Value(o.Residual))
 	}
-	if t.step.Grad && o.Act != op.None && (o.Act != op.ReLU || o.Residual != 0) {
+	if o.Act != op.None && (o.Act != op.ReLU || o.Residual != 0) && t.wanted(x, w, b) {
 		e.Pre = t.like(y)
 	}
 	t.dev.Gemm(y, t.matrix(xv), wv, op.Gemm{TransB: true, Epilogue: e})
@@ -29,8 +29,18 @@ func (t *Tape) Linear(x, w, b Var, o Out) Var {
 	shape[len(shape)-1] = wv.Shape[0]
 	y.Shape = shape
 	v, n := t.record(y, backLinear, x, w, b, o.Residual)
-	n.act, n.drop, n.saved[0] = o.Act, o.Drop, e.Pre
-	n.reads = o.Act == op.ReLU && e.Pre.IsZero()
+	n.act, n.drop, n.saved = o.Act, o.Drop, e.Pre
+	of := [3]Var{}
+	if t.needs(w) {
+		of[0] = x
+	}
+	if t.needs(x) {
+		of[1] = w
+	}
+	if o.Act == op.ReLU && e.Pre.IsZero() && t.wanted(x, w, b) {
+		of[2] = v
+	}
+	t.keep(v, of[:]...)
 	return v
 }
 
@@ -45,10 +55,10 @@ func backLinear(t *Tape, n *node, dout tensor.Tensor) {
 	var held int32
 	d := dout
 	if n.act != op.None || n.drop.P > 0 {
-		seen := n.saved[0] // what act saw
-		if n.reads {
+		seen := n.saved // what act saw, or its signs
+		if seen.IsZero() && n.act == op.ReLU {
 			seen = n.out // positive just where it was neither cut nor dropped
-		} else if !seen.IsZero() {
+		} else if !seen.IsZero() && seen.DType == tensor.Float32 {
 			seen = t.view(seen, n.out.Shape...)
 		}
 		held, d = t.own(n)
@@ -86,13 +96,18 @@ func (t *Tape) Norm(x, gain, shift Var, k op.Norm) Var {
 	xv := t.Value(x)
 	y := t.like(xv)
 	var stats tensor.Tensor
-	if t.step.Grad {
+	if t.wanted(x, gain, shift) {
 		stats = t.alloc(tensor.Float32, xv.Rows(), 2)
 	}
 	t.dev.Norm(y, stats, xv, t.Value(gain), t.Value(shift), k)
 	v, n := t.record(y, backNorm, x, gain, shift)
-	n.norm, n.saved[0] = k, stats
+	n.norm, n.saved, n.redo = k, stats, redoNorm
+	t.keep(v, x, gain, shift)
 	return v
+}
+
+func redoNorm(t *Tape, n *node) {
+	t.dev.Norm(n.out, tensor.Tensor{}, t.Value(n.in[0]), t.Value(n.in[1]), t.Value(n.in[2]), n.norm)
 }
 
 func backNorm(t *Tape, n *node, dout tensor.Tensor) {
@@ -100,11 +115,11 @@ func backNorm(t *Tape, n *node, dout tensor.Tensor) {
 	if r := &t.nodes[x]; r.needs && r.grad != 0 && t.bufs[r.grad].holds == 1 {
 		k := n.norm
 		k.Add = true
-		t.dev.NormBack(t.gradient(r), t.sum(gain), t.sum(shift), dout, r.out, t.Value(gain), n.saved[0], k)
+		t.dev.NormBack(t.gradient(r), t.sum(gain), t.sum(shift), dout, r.out, t.Value(gain), n.saved, k)
 		return
 	}
 	buf, dx := t.fresh(x)
-	t.dev.NormBack(dx, t.sum(gain), t.sum(shift), dout, t.Value(x), t.Value(gain), n.saved[0], n.norm)
+	t.dev.NormBack(dx, t.sum(gain), t.sum(shift), dout, t.Value(x), t.Value(gain), n.saved, n.norm)
 	t.give(x, buf)
 }
 
@@ -114,14 +129,20 @@ func (t *Tape) Attention(q, k, v, bias Var, a op.Attention) Var {
 	qv := t.Value(q)
 	out := t.like(qv)
 	var lse tensor.Tensor
-	if t.step.Grad {
+	if t.wanted(q, k, v, bias) {
 		lse = t.alloc(tensor.Float32, qv.Shape[0], a.Heads, qv.Shape[1])
 	}
 	a.Bias = t.Value(bias)
 	t.dev.Attend(out, lse, qv, t.Value(k), t.Value(v), a)
 	y, n := t.record(out, backAttention, q, k, v, bias)
-	n.att, n.saved[0], n.reads = a, lse, true
+	n.att, n.saved, n.redo = a, lse, redoAttention
+	t.keep(y, q, k, v, bias, y)
 	return y
+}
+
+func redoAttention(t *Tape, n *node) {
+	n.att.Bias = t.Value(n.in[3])
+	t.dev.Attend(n.out, tensor.Tensor{}, t.Value(n.in[0]), t.Value(n.in[1]), t.Value(n.in[2]), n.att)
 }
 
 func backAttention(t *Tape, n *node, dout tensor.Tensor) {
@@ -129,7 +150,8 @@ func backAttention(t *Tape, n *node, dout tensor.Tensor) {
 	bq, dq := t.any(q)
 	bk, dk := t.any(k)
 	bv, dv := t.any(v)
-	t.dev.AttendBack(dq, dk, dv, t.sum(bias), dout, n.out, n.saved[0], t.Value(q), t.Value(k), t.Value(v), n.att)
+	n.att.Bias = t.Value(bias)
+	t.dev.AttendBack(dq, dk, dv, t.sum(bias), dout, n.out, n.saved, t.Value(q), t.Value(k), t.Value(v), n.att)
 	t.give(q, bq)
 	t.give(k, bk)
 	t.give(v, bv)
@@ -145,7 +167,7 @@ func (t *Tape) Add(x, y Var) Var {
 
 func backAdd(t *Tape, n *node, dout tensor.Tensor) {
 	x, y := n.in[0], n.in[1]
-	if size := t.Value(y).Len(); size == dout.Len() {
+	if size := t.size(y); size == dout.Len() {
 		t.pass(y, n)
 	} else if dy := t.sum(y); !dy.IsZero() {
 		t.dev.SumRows(t.flat(dy), t.view(dout, dout.Len()/size, size))
@@ -158,6 +180,14 @@ func (t *Tape) Mul(x, y Var) Var {
 	out := t.like(t.Value(x))
 	t.dev.Mul(out, t.Value(x), t.Value(y))
 	v, _ := t.record(out, backMul, x, y)
+	of := [2]Var{}
+	if t.needs(y) {
+		of[0] = x
+	}
+	if t.needs(x) {
+		of[1] = y
+	}
+	t.keep(v, of[:]...)
 	return v
 }
 
@@ -167,7 +197,7 @@ func backMul(t *Tape, n *node, dout tensor.Tensor) {
 		buf := t.buffer(dout.Len())
 		prod := t.as(buf, n.out)
 		t.dev.Mul(prod, dout, t.Value(x))
-		if size := t.Value(y).Len(); size == dout.Len() {
+		if size := t.size(y); size == dout.Len() {
 			t.give(y, buf)
 		} else {
 			t.dev.SumRows(t.flat(t.sum(y)), t.view(prod, dout.Len()/size, size))
@@ -202,6 +232,7 @@ func (t *Tape) Activate(x Var, a op.Act) Var {
 	t.dev.Activate(out, t.Value(x), a)
 	v, n := t.record(out, backActivate, x)
 	n.act = a
+	t.keep(v, x)
 	return v
 }
 
@@ -217,6 +248,7 @@ func (t *Tape) LogFloor(x Var, floor float32) Var {
 	t.dev.LogFloor(out, t.Value(x), floor)
 	v, n := t.record(out, backLogFloor, x)
 	n.alpha = floor
+	t.keep(v, x)
 	return v
 }
 
@@ -248,6 +280,7 @@ func backDropout(t *Tape, n *node, dout tensor.Tensor) {
 func (t *Tape) View(x Var, shape ...int) Var {
 	v, n := t.record(t.view(t.Value(x), shape...), backView, x)
 	n.alias, t.nodes[x].alias = true, true
+	n.arena, n.base = false, t.root(x)
 	return v
 }
 
@@ -311,7 +344,9 @@ func (t *Tape) CrossEntropy(logits Var, targets, weight tensor.Tensor, c op.Cros
 	out := t.alloc(tensor.Float32, 1)
 	t.dev.Sum(out, losses)
 	v, n := t.record(out, backCrossEntropy, logits)
-	n.loss, n.ids, n.saved[0], n.saved[1] = c, targets, lse, weight
+	n.loss, n.ids, n.saved, n.given = c, targets, lse, weight
+	t.dev.Release(losses)
+	t.keep(v, logits)
 	return v
 }
 
@@ -321,15 +356,15 @@ func backCrossEntropy(t *Tape, n *node, dout tensor.Tensor) {
 	rows := x.Shape[0]
 	weight := t.buffer(rows)
 	w := t.view(t.bufs[weight].mem, rows, 1)
-	t.dev.Mul(w, t.view(n.saved[1], rows, 1), dout)
+	t.dev.Mul(w, t.view(n.given, rows, 1), dout)
 	l := &t.nodes[logits]
-	if l.uses == 1 && !l.reads && !l.alias && l.back != nil { // nobody needs the logits any more
-		t.bufs = append(t.bufs, buffer{mem: t.flat(x), holds: 1})
-		t.dev.CrossEntropyBack(x, t.flat(w), n.saved[0], x, n.ids, n.loss)
-		t.give(logits, int32(len(t.bufs)-1))
+	if l.uses == 1 && l.waits == 1 && !l.alias && l.arena && l.back != nil { // nobody needs the logits any more
+		l.gone = true
+		t.dev.CrossEntropyBack(x, t.flat(w), n.saved, x, n.ids, n.loss)
+		t.give(logits, t.hold(t.flat(x)))
 	} else {
 		buf, dx := t.fresh(logits)
-		t.dev.CrossEntropyBack(t.matrix(dx), t.flat(w), n.saved[0], x, n.ids, n.loss)
+		t.dev.CrossEntropyBack(t.matrix(dx), t.flat(w), n.saved, x, n.ids, n.loss)
 		t.give(logits, buf)
 	}
 	t.release(weight)

@@ -80,6 +80,7 @@ func (p *Pass) Once(m Memo, f func() []grad.Var) []grad.Var {
 		return p.made[m]
 	}
 	p.made[m] = append(p.made[m], f()...)
+	p.Tape.Pin(p.made[m]...)
 	if p.cache != nil {
 		for _, v := range p.made[m] {
 			x := p.Tape.Value(v)

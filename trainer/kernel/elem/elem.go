@@ -70,6 +70,28 @@ func ApplyBack(f Func, out, dy, x []float32) {
 	}
 }
 
+// Signs sets bit i%32 of bits[i/32] where x[i] > 0 and clears the others; bits
+// has as many words as that takes.
+func Signs(bits []uint32, x []float32) {
+	words := len(x) / 32
+	bits = bits[:(len(x)+31)/32]
+	if words > 0 {
+		signs(bits[:words], x)
+	}
+	signsGeneric(bits[words:], x[32*words:])
+}
+
+// KeepSigns is ApplyBack of ReLU at numbers of which bits are the signs, from
+// one of a multiple of 32 on.
+func KeepSigns(out, dy []float32, bits []uint32) {
+	words := len(out) / 32
+	dy = dy[:len(out)]
+	if words > 0 {
+		keepSigns(out, dy, bits[:words])
+	}
+	keepSignsGeneric(out[32*words:], dy[32*words:], bits[words:])
+}
+
 // LogFloor fills out with log(max(x, floor)).
 func LogFloor(out, x []float32, floor float32) {
 	if n := len(out); n > 0 {

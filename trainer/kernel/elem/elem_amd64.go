@@ -50,6 +50,28 @@ func scale(out, x []float32, alpha float32) {
 	}
 }
 
+func signs(bits []uint32, x []float32) {
+	switch {
+	case cpuinfo.AVX512:
+		signsAVX512(&bits[0], &x[0], len(bits))
+	case cpuinfo.AVX2:
+		signsAVX2(&bits[0], &x[0], len(bits))
+	default:
+		signsGeneric(bits, x[:32*len(bits)])
+	}
+}
+
+func keepSigns(out, dy []float32, bits []uint32) {
+	switch n := 32 * len(bits); {
+	case cpuinfo.AVX512:
+		keepSignsAVX512(&out[0], &dy[0], &bits[0], len(bits))
+	case cpuinfo.AVX2:
+		keepSignsAVX2(&out[0], &dy[0], &bits[0], len(bits))
+	default:
+		keepSignsGeneric(out[:n], dy[:n], bits)
+	}
+}
+
 func logFloor(out, x []float32, floor float32) {
 	switch {
 	case cpuinfo.AVX512:

@@ -2422,6 +2422,58 @@ DATA w00000010<>+56(SB)/4, $0x00000010
 DATA w00000010<>+60(SB)/4, $0x00000010
 GLOBL w00000010<>(SB), RODATA|NOPTR, $64
 
+// func signsAVX512(bits *uint32, x *float32, words int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·signsAVX512(SB), NOSPLIT, $0-24
+	XORQ   AX, AX
+	MOVQ   words+16(FP), CX
+	MOVQ   bits+0(FP), DX
+	MOVQ   x+8(FP), BX
+	VXORPS Z0, Z0, Z0
+
+loop:
+	VMOVUPS (BX), Z1
+	VCMPPS  $0x1e, Z0, Z1, K1
+	KMOVW   K1, (DX)(AX*4)
+	VMOVUPS 64(BX), Z1
+	VCMPPS  $0x1e, Z0, Z1, K1
+	KMOVW   K1, 2(DX)(AX*4)
+	ADDQ    $0x80, BX
+	INCQ    AX
+	CMPQ    AX, CX
+	JL      loop
+	VZEROUPPER
+	RET
+
+// func keepSignsAVX512(out *float32, dy *float32, bits *uint32, words int)
+// Requires: AVX, AVX512F
+TEXT ·keepSignsAVX512(SB), NOSPLIT, $0-32
+	XORQ    AX, AX
+	MOVQ    words+24(FP), CX
+	MOVQ    out+0(FP), DX
+	MOVQ    dy+8(FP), BX
+	MOVQ    bits+16(FP), SI
+	VMOVUPS w3f800000<>+0(SB), Z0
+
+loop:
+	VMOVUPS   (BX), Z1
+	KMOVW     (SI)(AX*4), K1
+	VMOVAPS.Z Z0, K1, Z2
+	VMULPS    Z1, Z2, Z1
+	VMOVUPS   Z1, (DX)
+	VMOVUPS   64(BX), Z1
+	KMOVW     2(SI)(AX*4), K1
+	VMOVAPS.Z Z0, K1, Z2
+	VMULPS    Z1, Z2, Z1
+	VMOVUPS   Z1, 64(DX)
+	ADDQ      $0x80, BX
+	ADDQ      $0x80, DX
+	INCQ      AX
+	CMPQ      AX, CX
+	JL        loop
+	VZEROUPPER
+	RET
+
 // func addAVX2(out *float32, x *float32, y *float32, n int)
 // Requires: AVX, AVX2
 TEXT ·addAVX2(SB), NOSPLIT, $0-32
@@ -4055,3 +4107,102 @@ DATA w00000008<>+52(SB)/4, $0x00000008
 DATA w00000008<>+56(SB)/4, $0x00000008
 DATA w00000008<>+60(SB)/4, $0x00000008
 GLOBL w00000008<>(SB), RODATA|NOPTR, $64
+
+// func signsAVX2(bits *uint32, x *float32, words int)
+// Requires: AVX
+TEXT ·signsAVX2(SB), NOSPLIT, $0-24
+	XORQ   AX, AX
+	MOVQ   words+16(FP), CX
+	MOVQ   bits+0(FP), DX
+	MOVQ   x+8(FP), BX
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VMOVUPS   (BX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, (DX)(AX*4)
+	VMOVUPS   32(BX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 1(DX)(AX*4)
+	VMOVUPS   64(BX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 2(DX)(AX*4)
+	VMOVUPS   96(BX), Y1
+	VCMPPS    $0x1e, Y0, Y1, Y1
+	VMOVMSKPS Y1, SI
+	MOVB      SI, 3(DX)(AX*4)
+	ADDQ      $0x80, BX
+	INCQ      AX
+	CMPQ      AX, CX
+	JL        loop
+	VZEROUPPER
+	RET
+
+// func keepSignsAVX2(out *float32, dy *float32, bits *uint32, words int)
+// Requires: AVX, AVX2
+TEXT ·keepSignsAVX2(SB), NOSPLIT, $0-32
+	XORQ    AX, AX
+	MOVQ    words+24(FP), CX
+	MOVQ    out+0(FP), DX
+	MOVQ    dy+8(FP), BX
+	MOVQ    bits+16(FP), SI
+	VMOVUPS w3f800000<>+0(SB), Y0
+	VMOVDQU lanes<>+0(SB), Y1
+
+loop:
+	VMOVUPS      (BX), Y2
+	MOVBLZX      (SI)(AX*4), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VANDPS       Y3, Y0, Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      Y2, (DX)
+	VMOVUPS      32(BX), Y2
+	MOVBLZX      1(SI)(AX*4), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VANDPS       Y3, Y0, Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      Y2, 32(DX)
+	VMOVUPS      64(BX), Y2
+	MOVBLZX      2(SI)(AX*4), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VANDPS       Y3, Y0, Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      Y2, 64(DX)
+	VMOVUPS      96(BX), Y2
+	MOVBLZX      3(SI)(AX*4), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y1, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VANDPS       Y3, Y0, Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      Y2, 96(DX)
+	ADDQ         $0x80, BX
+	ADDQ         $0x80, DX
+	INCQ         AX
+	CMPQ         AX, CX
+	JL           loop
+	VZEROUPPER
+	RET
+
+DATA lanes<>+0(SB)/4, $0x00000001
+DATA lanes<>+4(SB)/4, $0x00000002
+DATA lanes<>+8(SB)/4, $0x00000004
+DATA lanes<>+12(SB)/4, $0x00000008
+DATA lanes<>+16(SB)/4, $0x00000010
+DATA lanes<>+20(SB)/4, $0x00000020
+DATA lanes<>+24(SB)/4, $0x00000040
+DATA lanes<>+28(SB)/4, $0x00000080
+GLOBL lanes<>(SB), RODATA|NOPTR, $32

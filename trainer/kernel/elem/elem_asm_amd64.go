@@ -109,6 +109,16 @@ func logFloorBackAVX512(out *float32, dy *float32, x *float32, n int, floor floa
 //go:noescape
 func dropAVX512(out *float32, x *float32, n int, from int, k0 int, k1 int, below int, scale float32)
 
+// signsAVX512 sets the bits of the numbers above 0.
+//
+//go:noescape
+func signsAVX512(bits *uint32, x *float32, words int)
+
+// keepSignsAVX512 fills out with dy times 1 where the bit is set, else times 0.
+//
+//go:noescape
+func keepSignsAVX512(out *float32, dy *float32, bits *uint32, words int)
+
 // addAVX2 fills out with x + y.
 //
 //go:noescape
@@ -213,3 +223,13 @@ func logFloorBackAVX2(out *float32, dy *float32, x *float32, n int, floor float3
 //
 //go:noescape
 func dropAVX2(out *float32, x *float32, n int, from int, k0 int, k1 int, below int, scale float32)
+
+// signsAVX2 sets the bits of the numbers above 0.
+//
+//go:noescape
+func signsAVX2(bits *uint32, x *float32, words int)
+
+// keepSignsAVX2 fills out with dy times 1 where the bit is set, else times 0.
+//
+//go:noescape
+func keepSignsAVX2(out *float32, dy *float32, bits *uint32, words int)

@@ -249,3 +249,38 @@ func BenchmarkElem(b *testing.B) {
 		}
 	}
 }
+
+// TestSigns compares with the slope of ReLU at the numbers themselves, bit by
+// bit, for every length around a word.
+func TestSigns(t *testing.T) {
+	x, dy := sample(300), sample(311)[11:]
+	eachLevel(t, func(t *testing.T) {
+		for n := range x {
+			bits := make([]uint32, (n+31)/32+1)
+			for i := range bits {
+				bits[i] = 0xdeadbeef
+			}
+			Signs(bits, x[:n])
+			if bits[len(bits)-1] != 0xdeadbeef {
+				t.Fatalf("n=%d: wrote behind the bits", n)
+			}
+			for i, v := range x[:n] {
+				if got, want := bits[i/32]>>(i%32)&1 == 1, v > 0; got != want {
+					t.Errorf("n=%d: sign of %g is %v", n, v, got)
+				}
+			}
+			got, want := make([]float32, n+1), make([]float32, n)
+			got[n] = 7
+			KeepSigns(got[:n], dy, bits)
+			ApplyBack(ReLU, want, dy[:n], x[:n])
+			for i, w := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(w) && (got[i] == got[i] || w == w) {
+					t.Errorf("n=%d: gradient %g at %g is %g, want %g", n, dy[i], x[i], got[i], w)
+				}
+			}
+			if got[n] != 7 {
+				t.Fatalf("n=%d: wrote behind the gradient", n)
+			}
+		}
+	})
+}

@@ -110,6 +110,21 @@ func applyBackGeneric(f Func, out, dy, x []float32) {
 	}
 }
 
+func signsGeneric(bits []uint32, x []float32) {
+	clear(bits)
+	for i, v := range x {
+		if v > 0 {
+			bits[i/32] |= 1 << (i % 32)
+		}
+	}
+}
+
+func keepSignsGeneric(out, dy []float32, bits []uint32) {
+	for i, v := range dy {
+		out[i] = v * float32(bits[i/32]>>(i%32)&1)
+	}
+}
+
 func logFloorGeneric(out, x []float32, floor float32) {
 	for i, v := range x {
 		out[i] = float32(scalar.Log(float64(max(v, floor))))

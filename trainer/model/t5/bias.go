@@ -145,6 +145,7 @@ func (m *Model) biasOf(p *peft.Pass, st *stack, l *line, list int) grad.Var {
 	}
 	if l.bias[list] == 0 {
 		l.bias[list] = m.bias(p.Tape, st, l.at, l.at, list)
+		p.Tape.Pin(l.bias[list])
 	}
 	return l.bias[list]
 }

@@ -166,8 +166,11 @@ func (m *Model) loss(p *peft.Pass, mem Memory, at []int32, rows, width int, o Lo
 	for range n {
 		s.weights = append(s.weights, 1/float32(o.Tokens))
 	}
-	weights := t.Value(t.Floats(s.weights, n))
-	return t.CrossEntropy(m.logits(p, x), t.Ints(s.targets, n), weights, op.CrossEntropy{Smoothing: o.Smoothing})
+	weights, targets, c := t.Value(t.Floats(s.weights, n)), t.Ints(s.targets, n), op.CrossEntropy{Smoothing: o.Smoothing}
+	if m.head.weight.Frozen && !m.edits.HasOutput(m.head.at) {
+		return t.ProjectLoss(m.edits.Input(p, m.head.at, m.scaled(t, x)), m.head.weight.Var(t), targets, weights, c)
+	}
+	return t.CrossEntropy(m.logits(p, x), targets, weights, c)
 }
 
 // Logits returns the scores of the next token at each place of the decoder's

@@ -26,10 +26,23 @@ func (m *Model) drop(t *grad.Tape, place int, s peft.Stack, layer int) op.Dropou
 	return t.Drop(float32(*m.config.Drop), grad.Site(place<<40|int(s)<<32|layer))
 }
 
-func (m *Model) show(s peft.Stack, i int, v grad.Var) {
+func (m *Model) show(t *grad.Tape, s peft.Stack, i int, v grad.Var) {
 	if m.trace != nil {
+		t.Pin(v)
 		m.trace(s.String(), i, v)
 	}
+}
+
+// layer computes what becomes of the residual stream h, with which nothing else
+// is computed afterwards, nor with what f made on the way.
+func (m *Model) layer(p *peft.Pass, h grad.Var, f func(h grad.Var) grad.Var) grad.Var {
+	mark := p.Tape.Mark()
+	y := f(h)
+	p.Tape.Trim(mark, y)
+	if y != h {
+		p.Tape.Done(h)
+	}
+	return y
 }
 
 // linear applies a map with its edits and then what o says.
@@ -164,7 +177,7 @@ func (m *Model) embed(p *peft.Pass, st *stack, ids []int32, mask []float32, rows
 			x = t.Join(1, v, x)
 		}
 	}
-	m.show(st.kind, 0, x)
+	m.show(t, st.kind, 0, x)
 	return t.Dropout(x, m.drop(t, atTokens, st.kind, 0)), l
 }
 
@@ -228,14 +241,14 @@ func (m *Model) encode(p *peft.Pass, s *Source) Memory {
 	x, l := m.embed(p, &m.encoder, s.IDs, s.Mask, s.Rows, s.Len)
 	for i := range m.encoder.layers {
 		b := &m.encoder.layers[i]
-		x = m.self(p, &m.encoder, b.self, x, l)
-		x = m.feedForward(p, b.ffn, x)
+		x = m.layer(p, x, func(x grad.Var) grad.Var { return m.self(p, &m.encoder, b.self, x, l) })
+		x = m.layer(p, x, func(x grad.Var) grad.Var { return m.feedForward(p, b.ffn, x) })
 		if i+1 < len(m.encoder.layers) {
-			m.show(peft.Encoder, i+1, x)
+			m.show(p.Tape, peft.Encoder, i+1, x)
 		}
 	}
 	x = m.norm(p, &m.encoder.norm, x)
-	m.show(peft.Encoder, len(m.encoder.layers), x)
+	m.show(p.Tape, peft.Encoder, len(m.encoder.layers), x)
 	return Memory{p.Tape.Dropout(x, m.drop(p.Tape, atEnd, peft.Encoder, 0)), l}
 }
 
@@ -246,24 +259,31 @@ func (m *Model) decode(p *peft.Pass, mem Memory, ids []int32, mask []float32, ro
 	x, l := m.embed(p, &m.decoder, ids, mask, rows, n)
 	for i := range m.decoder.layers {
 		b := &m.decoder.layers[i]
-		x = m.self(p, &m.decoder, b.self, x, l)
-		y := m.norm(p, &b.cross.norm, x)
-		k, v := m.keys(p, b.cross, mem.Value)
-		x = m.attend(p, b.cross, x, y, k, v, 0, op.Attention{Mask: m.maskOf(p, mem.line, b.cross.prefix)})
-		x = m.feedForward(p, b.ffn, x)
+		x = m.layer(p, x, func(x grad.Var) grad.Var { return m.self(p, &m.decoder, b.self, x, l) })
+		x = m.layer(p, x, func(x grad.Var) grad.Var {
+			y := m.norm(p, &b.cross.norm, x)
+			k, v := m.keys(p, b.cross, mem.Value)
+			return m.attend(p, b.cross, x, y, k, v, 0, op.Attention{Mask: m.maskOf(p, mem.line, b.cross.prefix)})
+		})
+		x = m.layer(p, x, func(x grad.Var) grad.Var { return m.feedForward(p, b.ffn, x) })
 		if i+1 < len(m.decoder.layers) {
-			m.show(peft.Decoder, i+1, x)
+			m.show(t, peft.Decoder, i+1, x)
 		}
 	}
 	x = m.norm(p, &m.decoder.norm, x)
-	m.show(peft.Decoder, len(m.decoder.layers), x)
+	m.show(t, peft.Decoder, len(m.decoder.layers), x)
 	return t.Dropout(x, m.drop(t, atEnd, peft.Decoder, 0))
 }
 
 // logits projects rows of the decoder's result to the vocabulary.
 func (m *Model) logits(p *peft.Pass, x grad.Var) grad.Var {
+	return m.linear(p, &m.head, m.scaled(p.Tape, x), grad.Out{})
+}
+
+// scaled is what the head reads.
+func (m *Model) scaled(t *grad.Tape, x grad.Var) grad.Var {
 	if *m.config.Tied {
-		x = p.Tape.Scale(x, float32(1/root(m.config.Width)))
+		return t.Scale(x, float32(1/root(m.config.Width)))
 	}
-	return m.linear(p, &m.head, x, grad.Out{})
+	return x
 }

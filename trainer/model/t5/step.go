@@ -123,8 +123,10 @@ func (m *Model) Stepper(sources [][]int32, task int, im Images, rows, steps int)
 	mem := m.encode(p, src)
 	s.source = line{rows: s.all, n: mem.line.n, mask: slices.Clone(mem.line.mask)}
 	for i := range m.decoder.layers {
+		mark := t.Mark()
 		k, v := m.keys(p, m.decoder.layers[i].cross, mem.Value)
 		s.memory = append(s.memory, keyValue{s.keep(t.Value(k)), s.keep(t.Value(v))})
+		t.Trim(mark)
 	}
 	s.keepFront(p)
 	steps += len(s.front)

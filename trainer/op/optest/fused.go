@@ -73,6 +73,10 @@ func testFinishBack(h *harness) {
 					h.d.Drop(y, y, d)
 					h.d.FinishBack(again, dy.t, y, a, d)
 					h.near(name+" of the result", again, widen(h.read(want)), 1e-6)
+					bits := h.ids(make([]int32, (n+31)/32), (n+31)/32)
+					h.d.Signs(bits, y)
+					h.d.FinishBack(again, dy.t, bits, a, d)
+					h.near(name+" of its signs", again, widen(h.read(want)), 1e-6)
 				}
 				h.done(name)
 			}

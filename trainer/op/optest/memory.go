@@ -55,6 +55,7 @@ func testMemory(h *harness) {
 			}
 		}
 	}
+	testRelease(h)
 	h.same("kept tensors outlive steps", h.read(keep), x)
 	h.d.Free(keep)
 	h.d.Free(tensor.Tensor{})
@@ -62,6 +63,58 @@ func testMemory(h *harness) {
 	h.d.Write(empty, nil)
 	h.d.Zero(empty)
 	h.d.Copy(empty, empty)
+}
+
+// testRelease gives tensors back in an order of no kind, and watches those that
+// are left. Memory that was given back is used again.
+func testRelease(h *harness) {
+	type held struct {
+		t tensor.Tensor
+		x float32
+	}
+	for range 3 {
+		h.d.Reset()
+		h.d.Release(tensor.Tensor{})
+		var all []held
+		for i := range 600 {
+			if len(all) > 20 || len(all) > 0 && h.r.IntN(3) == 0 {
+				k := h.r.IntN(len(all))
+				got := h.read(all[k].t)
+				for _, v := range got {
+					if v != all[k].x {
+						h.Fatalf("a tensor of %g has become %g", all[k].x, v)
+					}
+				}
+				t := all[k].t
+				if k%2 == 0 {
+					t = t.View(t.Len())
+				}
+				h.d.Release(t)
+				all[k] = all[len(all)-1]
+				all = all[:len(all)-1]
+				continue
+			}
+			dt := []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Int32}[h.r.IntN(3)]
+			e := held{h.d.Alloc(dt, 1+h.r.IntN(3), h.r.IntN(300)), float32(i % 256)}
+			x := make([]float32, e.t.Len())
+			for j := range x {
+				x[j] = e.x
+			}
+			h.d.Write(e.t, x)
+			all = append(all, e)
+		}
+		for _, e := range all {
+			h.d.Release(e.t)
+		}
+	}
+	h.d.Reset()
+	before := h.d.PeakBytes()
+	for range 1000 {
+		h.d.Release(h.d.Alloc(tensor.Float32, 1000))
+	}
+	if got := h.d.PeakBytes(); got != before {
+		h.Errorf("tensors that were given back count: %d bytes, want %d", got, before)
+	}
 }
 
 func testHalves(h *harness) {
@@ -106,6 +159,13 @@ func testPaste(h *harness) {
 			})
 			name := named("axis %d at %d", axis, at)
 			h.near("paste "+name, dst, want, 0)
+			sum, first := h.sum(whole...)
+			h.d.PasteAdd(sum, src.t, axis, at)
+			each3(part, func(i [3]int, n int) {
+				i[axis] += at
+				first[(i[0]*whole[1]+i[1])*whole[2]+i[2]] += src.x[n]
+			})
+			h.near("paste and add "+name, sum, first, 1e-6)
 			back := h.out(part...)
 			h.d.Cut(back, dst, axis, at)
 			h.near("cut "+name, back, src.x, 0)

@@ -5,6 +5,8 @@ import (
 	"espalier/trainer/kernel/_asm/asm"
 
 	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 type vec = asm.Vec
@@ -18,6 +20,7 @@ func main() {
 		activations(i)
 		logarithm(i)
 		drop(i)
+		signs(i)
 	}
 	Generate()
 }
@@ -165,4 +168,90 @@ func mix(i asm.ISA, x vec) vec {
 	x = i.Xor(x, i.ShiftRight(x, 15))
 	x = i.MulInt(x, asm.Bits(0x846ca68b))
 	return i.Xor(x, i.ShiftRight(x, 16))
+}
+
+// signs emits the two functions of signs, a word of 32 bits at a time.
+func signs(i asm.ISA) {
+	groups := 32 / i.Lanes
+	open := func(name, signature, doc string) (n, at reg.GPVirtual) {
+		TEXT(name+i.Suffix, NOSPLIT, signature)
+		Pragma("noescape")
+		Doc(name + i.Suffix + " " + doc)
+		at = GP64()
+		XORQ(at, at)
+		return Load(Param("words"), GP64()).(reg.GPVirtual), at
+	}
+	close := func(n, at reg.GPVirtual) {
+		INCQ(at)
+		CMPQ(at, n)
+		JL(LabelRef("loop"))
+		VZEROUPPER()
+		RET()
+	}
+	part := func(p reg.Register, at reg.GPVirtual, g int) Mem { // numbers g of word at
+		return Mem{Base: p, Disp: 4 * g * i.Lanes}
+	}
+
+	n, at := open("signs", "func(bits *uint32, x *float32, words int)", "sets the bits of the numbers above 0.")
+	bits, x := Load(Param("bits"), GP64()), Load(Param("x"), GP64()).(reg.GPVirtual)
+	zero := i.Zero()
+	Label("loop")
+	for g := range groups {
+		v := i.Copy(part(x, at, g))
+		if i.Lanes == 16 {
+			k := K()
+			VCMPPS(U8(asm.GT), zero, v, k)
+			KMOVW(k, Mem{Base: bits, Index: at, Scale: 4, Disp: 2 * g})
+			continue
+		}
+		m, b := YMM(), GP32()
+		VCMPPS(U8(asm.GT), zero, v, m)
+		VMOVMSKPS(m, b)
+		MOVB(b.As8(), Mem{Base: bits, Index: at, Scale: 4, Disp: g})
+	}
+	ADDQ(U8(128), x)
+	close(n, at)
+
+	n, at = open("keepSigns", "func(out, dy *float32, bits *uint32, words int)", "fills out with dy times 1 where the bit is set, else times 0.")
+	out, dy := Load(Param("out"), GP64()).(reg.GPVirtual), Load(Param("dy"), GP64()).(reg.GPVirtual)
+	bits = Load(Param("bits"), GP64())
+	one := i.Copy(asm.F(1))
+	lane := YMM() // bit l in lane l
+	if i.Lanes == 8 {
+		VMOVDQU(lanes(), lane)
+	}
+	Label("loop")
+	for g := range groups {
+		v := i.Copy(part(dy, at, g))
+		var slope vec
+		if i.Lanes == 16 {
+			k := K()
+			KMOVW(Mem{Base: bits, Index: at, Scale: 4, Disp: 2 * g}, k)
+			slope = i.Vec()
+			VMOVAPS_Z(one, k, slope)
+		} else {
+			b := GP32()
+			MOVBLZX(Mem{Base: bits, Index: at, Scale: 4, Disp: g}, b)
+			word := XMM()
+			VMOVD(b, word)
+			y := YMM()
+			VPBROADCASTD(word, y)
+			VPAND(lane, y, y)
+			VPCMPEQD(lane, y, y)
+			slope = i.And(one, y)
+		}
+		VMOVUPS(i.Mul(slope, v), part(out, at, g))
+	}
+	ADDQ(U8(128), dy)
+	ADDQ(U8(128), out)
+	close(n, at)
+}
+
+// lanes is the words 1<<l.
+func lanes() Mem {
+	m := GLOBL("lanes", RODATA|NOPTR)
+	for l := range 8 {
+		DATA(4*l, U32(1<<l))
+	}
+	return m
 }
