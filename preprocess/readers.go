@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"espalier/pipeline"
 	"espalier/pipeline/store"
@@ -23,8 +24,8 @@ import (
 // A reader is what Ingest knows of a corpus.
 type reader struct {
 	name  string
-	files *regexp.Regexp // published names of its files
-	one   bool           // of one file only
+	files func() *regexp.Regexp // published names of its files
+	one   bool                  // of one file only
 	marks bool
 	// encoded says that an encoding may be declared.
 	encoded bool
@@ -50,7 +51,7 @@ var readers = slices.Concat(captionReaders, visionReaders, chineseReaders, engli
 var captionReaders = []*reader{
 	karpathy,
 	{
-		name: "coco/captions", files: regexp.MustCompile(`^captions_(train|val)20\d\d\.json(\.gz)?$`),
+		name: "coco/captions", files: named(`^captions_(train|val)20\d\d\.json(\.gz)?$`),
 		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 			list, err := coco.PlanCaptions(ctx, src, src.Size, mean, cocoOptions(src))
 			return slicesOf(list, func(s coco.CaptionsSlice) string { return s.ID }, err)
@@ -74,7 +75,7 @@ var captionReaders = []*reader{
 func of[F, M any](name, files string, f corpus.Format[F, M]) *reader {
 	type row = example.Row[F, M]
 	return &reader{
-		name: name, files: regexp.MustCompile(files), plan: f.Plan,
+		name: name, files: named(files), plan: f.Plan,
 		read: func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error {
 			return write(ctx, t, src.Name, example.Schema, f.Read(ctx, src, of), func(r *row) (string, row) { return r.Split, *r })
 		},
@@ -93,7 +94,7 @@ func within(folders int, r *reader) *reader {
 // pick makes a reader of others, of which the file tells one.
 func pick(name, files string, one func(src *corpus.Source) (*reader, error)) *reader {
 	return &reader{
-		name: name, files: regexp.MustCompile(files),
+		name: name, files: named(files),
 		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 			r, err := one(src)
 			if err != nil {
@@ -140,7 +141,7 @@ func name0(name string) string {
 }
 
 var karpathy = &reader{
-	name: "coco/karpathy", files: regexp.MustCompile(`^dataset_coco(_[a-z]+)?\.json(\.gz)?$`), one: true, marks: true,
+	name: "coco/karpathy", files: named(`^dataset_coco(_[a-z]+)?\.json(\.gz)?$`), one: true, marks: true,
 	plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 		list, err := coco.PlanKarpathy(ctx, src, src.Size, mean, cocoOptions(src))
 		return slicesOf(list, func(s coco.Slice) string { return s.ID }, err)
@@ -168,7 +169,7 @@ func flickr(name, files string) *reader {
 		return o
 	}
 	return &reader{
-		name: name, files: regexp.MustCompile(files), one: true,
+		name: name, files: named(files), one: true,
 		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 			id, err := wholeFile(ctx, src)
 			return []corpus.Slice{{ID: id, Of: json.RawMessage("null")}}, err
@@ -222,7 +223,7 @@ func (r *reader) find(files []store.FileEntry, split string) ([]string, error) {
 		if r.folders {
 			name = strings.Join(lastOf(f.Name, 3), "/")
 		}
-		if r.files.MatchString(name) {
+		if r.files().MatchString(name) {
 			found = append(found, f.Name)
 		}
 	}
@@ -235,7 +236,7 @@ func (r *reader) find(files []store.FileEntry, split string) ([]string, error) {
 	case len(found) == 0 && len(files) == 0:
 		return nil, nil // all were refused before
 	case len(found) == 0:
-		return refuse(r.name, fmt.Sprintf("no file named like %s among %d raw files", plainPattern(r.files), len(files)))
+		return refuse(r.name, fmt.Sprintf("no file named like %s among %d raw files", plainPattern(r.files()), len(files)))
 	case len(found) > 1 && r.one:
 		return refuse(found[1], "a second file of "+r.name+" beside "+found[0])
 	}
@@ -298,7 +299,7 @@ func (r *reader) below(dir string, files []store.FileEntry) (out []store.FileEnt
 		return nil
 	}
 	for _, f := range files {
-		if path.Dir(f.Name) == dir && r.files.MatchString(strings.Join(lastOf(f.Name, 3), "/")) {
+		if path.Dir(f.Name) == dir && r.files().MatchString(strings.Join(lastOf(f.Name, 3), "/")) {
 			out = append(out, f)
 		}
 	}
@@ -309,6 +310,12 @@ func (r *reader) below(dir string, files []store.FileEntry) (out []store.FileEnt
 func lastOf(name string, n int) []string {
 	parts := strings.Split(name, "/")
 	return parts[max(len(parts)-n, 0):]
+}
+
+// named returns a function that compiles a pattern of names once, when it is
+// asked for: most runs of the program read no raw file.
+func named(files string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(files) })
 }
 
 // plainPattern shows a pattern without its anchors and escapes.

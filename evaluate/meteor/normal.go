@@ -3,6 +3,7 @@ package meteor
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"espalier/evaluate/pytext"
@@ -12,21 +13,21 @@ import (
 type rules []rule
 
 type rule struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp // compiled when it is needed
 	by      string
 }
 
 func newRules(pairs ...string) rules {
 	var out rules
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, rule{regexp.MustCompile(pairs[i]), pairs[i+1]})
+		out = append(out, rule{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pairs[i]) }), pairs[i+1]})
 	}
 	return out
 }
 
 func (r rules) apply(s string) string {
 	for _, x := range r {
-		s = x.pattern.ReplaceAllString(s, x.by)
+		s = x.pattern().ReplaceAllString(s, x.by)
 	}
 	return s
 }

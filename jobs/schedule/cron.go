@@ -6,21 +6,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 var (
-	cronField  = regexp.MustCompile(`^[0-9A-Za-z*/,-]+$`)
-	cronAt     = regexp.MustCompile(`^@(yearly|annually|monthly|weekly|daily|midnight|hourly|reboot)$`)
+	cronField  = pattern(`^[0-9A-Za-z*/,-]+$`)
+	cronAt     = pattern(`^@(yearly|annually|monthly|weekly|daily|midnight|hourly|reboot)$`)
 	cronExcept = "want five fields such as 17 3 * * *, or @daily"
 )
 
+// pattern compiles when it is asked for.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // checkTime checks when a job is to run.
 func checkTime(when string) error {
-	if cronAt.MatchString(when) {
+	if cronAt().MatchString(when) {
 		return nil
 	}
 	fields := strings.Fields(when)
-	if len(fields) != 5 || slices.ContainsFunc(fields, func(f string) bool { return !cronField.MatchString(f) }) {
+	if len(fields) != 5 || slices.ContainsFunc(fields, func(f string) bool { return !cronField().MatchString(f) }) {
 		return fmt.Errorf("schedule: %q: %s", when, cronExcept)
 	}
 	return nil

@@ -3,7 +3,6 @@ package schedule
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -18,7 +17,7 @@ type Pod struct {
 	Memory    string // such as "4Gi"; "" asks for none
 }
 
-var kubernetesLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+var kubernetesLabel = pattern(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
 func (p *Pod) check() error {
 	switch {
@@ -26,9 +25,9 @@ func (p *Pod) check() error {
 		return fmt.Errorf("schedule: Kubernetes needs an image")
 	case (p.Claim == "") != (p.Mount == ""):
 		return fmt.Errorf("schedule: a claim needs a place where it is mounted, and the other way round")
-	case p.Claim != "" && !kubernetesLabel.MatchString(p.Claim):
+	case p.Claim != "" && !kubernetesLabel().MatchString(p.Claim):
 		return fmt.Errorf("schedule: %q is no name for a claim", p.Claim)
-	case p.Namespace != "" && !kubernetesLabel.MatchString(p.Namespace):
+	case p.Namespace != "" && !kubernetesLabel().MatchString(p.Namespace):
 		return fmt.Errorf("schedule: %q is no name for a namespace", p.Namespace)
 	}
 	return nil

@@ -3,7 +3,6 @@ package schedule
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 )
 
@@ -24,7 +23,7 @@ self=$(readlink -f "$0")
 submit() { sbatch --parsable --requeue --kill-on-invalid-dep=yes "$@"; }
 `
 
-var slurmLimit = regexp.MustCompile(`^[1-9][0-9]*$`)
+var slurmLimit = pattern(`^[1-9][0-9]*$`)
 
 // Slurm writes a bash script that submits the job: for each stage an array and
 // a task that finishes it, or one task; each waits for those it needs. Options
@@ -34,7 +33,7 @@ func Slurm(w io.Writer, j *Job, options []string, running string) error {
 	if err := j.check(); err != nil {
 		return err
 	}
-	if running != "" && !slurmLimit.MatchString(running) {
+	if running != "" && !slurmLimit().MatchString(running) {
 		return fmt.Errorf("schedule: %q tasks at once: want a number from 1", running)
 	}
 	stages, err := j.ordered()
