@@ -126,7 +126,7 @@ func m2Sentence(c *corpus, i int) (*maxmatch.Sentence, error) {
 	if len(c.References[i]) != 1 {
 		return nil, c.refuseReference(i, "%d references, want one block of an M2 file", len(c.References[i]))
 	}
-	s, err := maxmatch.Read(strings.NewReader(c.References[i][0]))
+	s, err := maxmatch.Block(c.References[i][0])
 	var line *maxmatch.LineError
 	if errors.As(err, &line) {
 		return nil, c.refuseReferenceAt(i, line.Line, line.Reason)

@@ -33,17 +33,19 @@ type lattice struct {
 	arcs     []arc   // those of one edge first, by where they begin and end
 	edges    []int32 // arcs in the order of the script's list, copies included
 
-	words  map[string]int32
-	srcIDs []int32
-	hypIDs []int32
-	dist   []int32 // of the alignment
-	moves  []uint8 // of each place, the edges that end there, by alignment
-	number []int32 // of each place, its vertex plus 1
-	into   [][]step
-	free   [][]step
-	weight []float64
-	cost   []float64
-	by     []int32
+	words   map[string]int32
+	srcIDs  []int32
+	hypIDs  []int32
+	dist    []int32 // of the alignment
+	moves   []uint8 // of each place, the edges that end there, by alignment
+	number  []int32 // of each place, its vertex plus 1
+	into    [][]step
+	free    [][]step
+	weight  []float64
+	cost    []float64
+	by      []int32
+	golds   [][]Edit  // by where they start
+	inserts [][]int32 // arcs, by where they insert, if there are gold insertions
 }
 
 // build makes the lattice of both alignments, substitutions at cost 1 and at
@@ -73,6 +75,15 @@ func resize[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
+}
+
+// emptied returns n empty lists that keep their memory.
+func emptied[T any](s [][]T, n int) [][]T {
+	s = resize(s, n)
+	for i := range s {
+		s[i] = s[i][:0]
+	}
+	return s
 }
 
 // intern numbers the words of both sentences.
@@ -351,13 +362,14 @@ func (l *lattice) weigh(gold []Edit) {
 	for k := range l.arcs {
 		w[k] = float64(l.arcs[k].dist)
 	}
-	golds := make([][]Edit, len(l.src)+1) // by where they start
+	l.golds, l.inserts = emptied(l.golds, len(l.src)+1), emptied(l.inserts, len(l.src)+1)
+	golds := l.golds
 	for _, g := range gold {
 		if g.Start >= 0 && g.Start <= len(l.src) {
 			golds[g.Start] = append(golds[g.Start], g)
 		}
 	}
-	inserts := make([][]int32, len(l.src)+1) // where there are gold insertions
+	inserts := l.inserts
 	win := -float64(len(l.edges))
 	for _, x := range l.edges {
 		a := &l.arcs[x]

@@ -2,9 +2,11 @@ package maxmatch
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +149,17 @@ func TestRepetitionIsNoTrap(t *testing.T) {
 	t.Logf("%d vertices, %d edges, %v", l.Vertices, l.Edges, time.Since(began))
 	if counts[0].Gold != 1 || counts[0].Proposed == 0 {
 		t.Errorf("counts %+v", counts[0])
+	}
+}
+
+// A block in memory is read as a file is.
+func TestBlockIsRead(t *testing.T) {
+	for _, in := range []string{"S a b\nA 0 1|||R|||x||y|||REQUIRED|||-NONE-|||1\n", "\ufeffS a\r\nA 0 0|||M|||b|||R|||N|||0|||more\r\n", "S a\nS b c", "S a\n\nS b\n", "", "\n", "S", "A 0 1|||x", "S a\nA 0 1|||R|||x|||R|||N"} {
+		want, wantErr := Read(strings.NewReader(in))
+		got, err := Block(in)
+		if !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("Block(%q) = %v, %v, want %v, %v", in, got, err, want, wantErr)
+		}
 	}
 }
 

@@ -55,6 +55,18 @@ func Read(r io.Reader) ([]Sentence, error) {
 	return out, flush()
 }
 
+// Block is Read of a text that is mostly one block.
+func Block(text string) ([]Sentence, error) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, l := range lines {
+		if lines[i] = strings.TrimSuffix(l, "\r"); strings.TrimSpace(l) == "" {
+			return Read(strings.NewReader(text))
+		}
+	}
+	lines[0] = strings.TrimPrefix(lines[0], "\ufeff")
+	return parse(lines, 1)
+}
+
 // A LineError says which line of an M2 file cannot be read.
 type LineError struct {
 	Line   int
@@ -122,9 +134,16 @@ func parse(block []string, first int) ([]Sentence, error) {
 }
 
 func parseEdit(line string, source []string) (annotator int, e Edit, err error) {
-	fields := strings.Split(line, "|||")
-	if len(fields) < 6 {
-		return 0, e, fmt.Errorf("%d fields between |||, want 6", len(fields))
+	var fields [6]string
+	n := 0
+	for f := range strings.SplitSeq(line, "|||") {
+		if n < len(fields) {
+			fields[n] = f
+		}
+		n++
+	}
+	if n < len(fields) {
+		return 0, e, fmt.Errorf("%d fields between |||, want 6", n)
 	}
 	offsets := pytext.Fields(fields[0])
 	if len(offsets) != 2 {
