@@ -1,6 +1,7 @@
 package ngram
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -81,5 +82,64 @@ func TestTableNumbersInOrderOfFirstOccurrence(t *testing.T) {
 			t.Fatalf("Len = %d, want %d", table.Len(), len(order))
 		}
 		table.Reset()
+	}
+}
+
+// Texts that are short enough for places and for tables give the same counts
+// both ways, and what one counts by hand.
+func TestMatcherCountsClippedNGrams(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 7))
+	text := func(n, vocabulary int) []uint32 {
+		out := make([]uint32, n)
+		for i := range out {
+			out[i] = uint32(r.IntN(vocabulary))
+		}
+		return out
+	}
+	grams := func(text []uint32, n int) map[string]int64 {
+		out := map[string]int64{}
+		for i := 0; i+n <= len(text); i++ {
+			out[fmt.Sprint(text[i:i+n])]++
+		}
+		return out
+	}
+	var short, long Matcher
+	for range 3000 {
+		vocabulary, order := 1+r.IntN(12), 1+r.IntN(6)
+		hyp := text(r.IntN(MaxPlaces+8), vocabulary)
+		short.Hypothesis(hyp, order)
+		long.Hypothesis(hyp, order)
+		long.short = false
+		long.long(hyp)
+		var refs [][]uint32
+		for range r.IntN(4) {
+			refs = append(refs, text(r.IntN(90), vocabulary))
+		}
+		if r.IntN(3) == 0 {
+			for _, m := range []*Matcher{&short, &long} {
+				m.Reference(text(5, vocabulary))
+				m.Forget()
+			}
+		}
+		for _, ref := range refs {
+			short.Reference(ref)
+			long.Reference(ref)
+		}
+		for k := range order {
+			want := int64(0)
+			mine := grams(hyp, k+1)
+			for g, n := range mine {
+				best := int64(0)
+				for _, ref := range refs {
+					best = max(best, grams(ref, k+1)[g])
+				}
+				want += min(n, best)
+			}
+			for _, m := range []*Matcher{&short, &long} {
+				if m.Correct(k) != want || m.Total(k) != int64(max(0, len(hyp)-k)) || m.Distinct(k) != len(mine) {
+					t.Fatalf("%v, %v: order %d: %d of %d, %d distinct (short %t), want %d of %d, %d", hyp, refs, k+1, m.Correct(k), m.Total(k), m.Distinct(k), m.short, want, max(0, len(hyp)-k), len(mine))
+				}
+			}
+		}
 	}
 }

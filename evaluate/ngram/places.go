@@ -13,8 +13,7 @@ type Places struct {
 	text  []uint32
 }
 
-// Set changes the text, which has at most MaxPlaces words. The slice is kept
-// until the next call.
+// Set changes the text, which has at most MaxPlaces words.
 func (p *Places) Set(text []uint32) {
 	for _, w := range p.text {
 		p.masks[w] = 0
@@ -26,7 +25,7 @@ func (p *Places) Set(text []uint32) {
 		}
 		p.masks[w] |= 1 << i
 	}
-	p.text = text
+	p.text = append(p.text[:0], text...)
 }
 
 // Of returns the places of a word: bit i stands for the text's word i.
