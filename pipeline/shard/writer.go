@@ -53,7 +53,7 @@ func (e *RowError) Error() string {
 // A Writer writes rows of T, a struct with parquet tags, to a Parquet file.
 type Writer[T any] struct {
 	w          *parquet.GenericWriter[T]
-	inspect    func(*T) (int64, string, error)
+	inspect    *inspector[T]
 	rows       int64
 	groupRows  int
 	groupBytes int64
@@ -68,7 +68,7 @@ type Writer[T any] struct {
 // NewWriter returns a Writer to w. It fails if T cannot be written.
 func NewWriter[T any](w io.Writer, o Options) (_ *Writer[T], err error) {
 	defer caught(&err, "schema of %T", *new(T))
-	inspect, err := inspector[T]()
+	inspect, err := newInspector[T]()
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,9 @@ func (w *Writer[T]) Write(rows []T) (err error) {
 		return w.err
 	}
 	w.sizes = w.sizes[:0]
+	defer w.inspect.texts.forget()
 	for i := range rows {
-		n, column, err := w.inspect(&rows[i])
+		n, column, err := w.inspect.row(&rows[i])
 		if err == nil && n > maxRowBytes {
 			err = fmt.Errorf("%d bytes, more than a row may take", n)
 		}

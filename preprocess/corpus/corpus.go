@@ -168,21 +168,43 @@ func (d *Digest) String() string { return hex.EncodeToString(d.h.Sum(nil)) }
 // row depends on that row's key and on the slice's length, so that a row added
 // or removed moves the borders near it and no others.
 type Cutter struct {
-	Mean int // rows of a slice; slices have a quarter of it at least, four times it at most
-	n    int
+	Mean int // rows of a slice; slices have half of it at least, twice it at most
+	// Least is how many bytes a slice has at least, however many rows that takes:
+	// each costs files of its own.
+	Least int64
+	n     int
+	bytes int64
+	long  int // rows after which Least was reached
 }
 
-// Cut reports whether a new slice begins with the row of this key.
-func (c *Cutter) Cut(key []byte) bool {
+// NewCutter returns a Cutter for rows of which so many are asked for. Slices of
+// the usual number of rows are never short of bytes.
+func NewCutter(mean int) Cutter {
+	c := Cutter{Mean: mean}
+	if mean >= SliceRows {
+		c.Least = sliceBytes
+	}
+	return c
+}
+
+// Cut reports whether a new slice begins with the row of this key, which takes
+// so many bytes.
+func (c *Cutter) Cut(key []byte, bytes int) bool {
 	c.n++
 	if c.n == 1 {
+		c.bytes = int64(bytes)
 		return false // the first row of all
 	}
-	long := c.n > c.Mean/4 && Hash(key)%uint64(max(c.Mean, 1)) == 0
-	if !long && c.n <= 4*c.Mean {
+	if c.bytes < c.Least {
+		c.long = c.n - 1
+	}
+	half := max(c.Mean/2, 1)
+	enough := c.n > half && c.bytes >= c.Least
+	if !enough || Hash(key)%uint64(half) != 0 && c.n <= max(2*c.Mean, c.long+c.Mean) {
+		c.bytes += int64(bytes)
 		return false
 	}
-	c.n = 1
+	c.n, c.long, c.bytes = 1, 0, int64(bytes)
 	return true
 }
 

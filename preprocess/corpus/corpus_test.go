@@ -27,7 +27,7 @@ func cuts(keys []string, mean int) map[string]bool {
 	c := Cutter{Mean: mean}
 	out := map[string]bool{}
 	for _, k := range keys {
-		if c.Cut([]byte(k)) {
+		if c.Cut([]byte(k), 0) {
 			out[k] = true
 		}
 	}
@@ -46,7 +46,7 @@ func TestCutter(t *testing.T) {
 	last := 0
 	for i, k := range keys {
 		if all[k] {
-			if n := i - last; n < 25 || n > 400 {
+			if n := i - last; n < 50 || n > 200 {
 				t.Errorf("slice of %d rows", n)
 			}
 			last = i
@@ -64,6 +64,33 @@ func TestCutter(t *testing.T) {
 	if moved > 4 {
 		t.Errorf("%d of %d borders moved", moved, len(all))
 	}
+}
+
+func TestCutterBytes(t *testing.T) {
+	c := NewCutter(SliceRows)
+	bytes, rows, cut := 0, 0, 0
+	for i := range 300_000 {
+		size := 100 + i%7
+		if c.Cut(fmt.Append(nil, 9+4*i), size) {
+			if bytes < sliceBytes || rows > sliceBytes/100+2*SliceRows {
+				t.Errorf("slice of %d rows, %d bytes", rows, bytes)
+			}
+			bytes, rows = 0, 0
+			cut++
+		}
+		bytes += size
+		rows++
+	}
+	if cut < 5 {
+		t.Errorf("%d borders", cut)
+	}
+	c = NewCutter(10)
+	for i := range 100 {
+		if c.Cut(fmt.Append(nil, i), 1) {
+			return
+		}
+	}
+	t.Error("no border where few rows were asked for")
 }
 
 func TestHash(t *testing.T) {

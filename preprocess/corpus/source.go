@@ -55,6 +55,9 @@ type Format[F, M any] interface {
 // SliceRows is the number of rows of a slice if nobody says otherwise.
 const SliceRows = 4096
 
+// sliceBytes is how much of a file such a slice takes at least.
+const sliceBytes = 4 << 20
+
 // Whole reads a whole file by way of its slices.
 func Whole[F, M any](ctx context.Context, f Format[F, M], src *Source) iter.Seq2[Record[example.Row[F, M]], error] {
 	return func(yield func(Record[example.Row[F, M]], error) bool) {

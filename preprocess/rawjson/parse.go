@@ -344,51 +344,29 @@ func (p *Parser) number() []byte {
 
 // text reads a string, whose opening quote is the next byte.
 func (p *Parser) text() []byte {
-	b, from := p.b, p.i+1
-	high := false
-	for i := from; i < len(b); i++ {
-		switch class[b[i]] {
-		case cQuote:
-			if high && !p.valid(from, i) {
-				return nil
-			}
-			p.i = i + 1
-			return b[from:i]
-		case cEscape:
-			if high && !p.valid(from, i) {
-				return nil
-			}
-			return p.escaped(from, i)
-		case cControl:
-			if !high || p.valid(from, i) {
-				p.fail(i, "control character in text")
-			}
-			return nil
-		case cHigh:
-			high = true
-		}
+	from := p.i + 1
+	i := plain(p.b, from)
+	if i < len(p.b) && p.b[i] == '"' {
+		p.i = i + 1
+		return p.b[from:i]
 	}
-	if high && !p.valid(from, len(b)) {
-		return nil
+	if i < len(p.b) && p.b[i] == '\\' {
+		return p.escaped(from, i)
 	}
-	p.fail(len(b), EndsEarly)
+	p.noText(i)
 	return nil
 }
 
-// valid fails at the first byte between two places that is no UTF-8.
-func (p *Parser) valid(from, to int) bool {
-	if utf8.Valid(p.b[from:to]) {
-		return true
+// noText fails at a byte that may not stand in a text.
+func (p *Parser) noText(i int) {
+	switch {
+	case i >= len(p.b):
+		p.fail(len(p.b), EndsEarly)
+	case class[p.b[i]] == cControl:
+		p.fail(i, "control character in text")
+	default:
+		p.fail(i, "invalid UTF-8")
 	}
-	for from < to {
-		n := validRune(p.b[from:to])
-		if n == 0 {
-			p.fail(from, "invalid UTF-8")
-			return false
-		}
-		from += n
-	}
-	return true
 }
 
 // escaped reads on from the first escape of a string that starts at from.
@@ -396,37 +374,29 @@ func (p *Parser) escaped(from, i int) []byte {
 	b, mark := p.b, len(p.scratch)
 	out := append(p.scratch, b[from:i]...)
 	for i < len(b) {
-		switch c := b[i]; class[c] {
-		case cQuote:
+		end := plain(b, i)
+		out = append(out, b[i:end]...)
+		i = end
+		switch {
+		case i == len(b):
+		case b[i] == '"':
 			p.i = i + 1
 			p.scratch = out
 			return out[mark:]
-		case cControl:
-			p.fail(i, "control character in text")
+		case b[i] != '\\':
+			p.noText(i)
 			return nil
-		case cHigh:
-			n := validRune(b[i:])
-			if n == 0 {
-				p.fail(i, "invalid UTF-8")
+		case i+1 >= len(b):
+			i = len(b)
+		case b[i+1] != 'u':
+			c := unescape(b[i+1])
+			if c == 0 {
+				p.fail(i, "unknown escape in text")
 				return nil
 			}
-			out = append(out, b[i:i+n]...)
-			i += n
-		case cEscape:
-			if i+1 >= len(b) {
-				p.fail(len(b), EndsEarly)
-				return nil
-			}
-			if b[i+1] != 'u' {
-				c := unescape(b[i+1])
-				if c == 0 {
-					p.fail(i, "unknown escape in text")
-					return nil
-				}
-				out = append(out, c)
-				i += 2
-				continue
-			}
+			out = append(out, c)
+			i += 2
+		default:
 			r, ok := hex4(b, i+2)
 			if !ok {
 				p.fail(i, "unknown escape in text")
@@ -446,12 +416,9 @@ func (p *Parser) escaped(from, i int) []byte {
 				i += 6
 			}
 			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, c)
-			i++
 		}
 	}
-	p.fail(len(b), EndsEarly)
+	p.noText(len(b))
 	return nil
 }
 
@@ -492,15 +459,6 @@ func hex4(b []byte, i int) (rune, bool) {
 		r = r<<4 | rune(c)
 	}
 	return r, true
-}
-
-// validRune returns the length of the valid encoding that b starts with, 0 if
-// there is none.
-func validRune(b []byte) int {
-	if r, n := utf8.DecodeRune(b); r != utf8.RuneError || n > 1 {
-		return n
-	}
-	return 0
 }
 
 // Integer returns the value of a literal that Number returned. Ok is false if

@@ -40,15 +40,8 @@ func skipValue(b []byte) (n int, whole bool) {
 
 // skipText skips a string with its quotes.
 func skipText(b []byte) (n int, whole bool) {
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			return i + 1, true
-		case '\\':
-			i++
-		}
-	}
-	return 0, false
+	end := closing(b, 1)
+	return end + 1, end > 0
 }
 
 // skipNested skips an object or array by the depth of its brackets.
@@ -57,15 +50,8 @@ func skipNested(b []byte) (n int, whole bool) {
 	for i := 0; i < len(b); i++ {
 		switch class[b[i]] {
 		case cQuote:
-			for i++; ; i++ {
-				if i >= len(b) {
-					return 0, false
-				}
-				if c := b[i]; c == '"' {
-					break
-				} else if c == '\\' {
-					i++
-				}
+			if i = closing(b, i+1); i < 0 {
+				return 0, false
 			}
 		case cOpen:
 			depth++

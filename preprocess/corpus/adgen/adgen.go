@@ -37,7 +37,7 @@ var Format = &records.Records[Fields, corpus.None]{
 // layouts has the members of all layouts.
 type layouts struct {
 	content, summary, article, summarization, desc *string
-	feature                                        []byte
+	feature, tags                                  []byte
 	p                                              rawjson.Parser
 }
 
@@ -52,22 +52,24 @@ func decoder(*corpus.Source) func(*records.Element, *records.Out[Fields, corpus.
 		fault := object.Read(el.Bytes)
 		var f Fields
 		if !fault.Bad() {
-			f, fault = l.fields()
+			f, fault = l.fields(&out.Slab)
 		}
 		if fault.Bad() {
 			out.Dead(fault)
 			return
 		}
-		out.Row("", f, corpus.None{}).References = []string{f.Text}
+		r := out.Row("", f, corpus.Zero[corpus.None]())
+		r.References = out.List(1)
+		r.References[0] = f.Text
 	}
 }
 
 // fields makes the fields of a row of whatever layout has been met.
-func (l *layouts) fields() (f Fields, fault records.Fault) {
+func (l *layouts) fields(s *corpus.Slab) (f Fields, fault records.Fault) {
 	text, field := l.summary, "summary"
 	switch {
 	case l.content != nil:
-		f.Tags, fault = contentTags(*l.content)
+		f.Tags, fault = l.contentTags(s)
 	case l.article != nil:
 		text, field = l.summarization, "summarization"
 		f.Tags, fault = articleTags(*l.article)
@@ -90,15 +92,18 @@ func (l *layouts) fields() (f Fields, fault records.Fault) {
 }
 
 // contentTags reads "key#value*key#value".
-func contentTags(s string) ([]string, records.Fault) {
-	if s == "" {
+func (l *layouts) contentTags(s *corpus.Slab) ([]string, records.Fault) {
+	if *l.content == "" {
 		return nil, records.Fault{Field: "content", Reason: records.Empty}
 	}
-	text := []byte(s)
-	for i := 0; i < len(text); {
+	// Tags end before stars; a star at the end begins an empty one.
+	text := append(l.tags[:0], *l.content...)
+	l.tags = text
+	n := 0
+	for i := 0; i <= len(text); n++ {
 		end := len(text)
-		if n := bytes.IndexByte(text[i:], '*'); n >= 0 {
-			end = i + n
+		if k := bytes.IndexByte(text[i:], '*'); k >= 0 {
+			end = i + k
 		}
 		at := bytes.IndexByte(text[i:end], '#')
 		if at < 0 {
@@ -107,11 +112,11 @@ func contentTags(s string) ([]string, records.Fault) {
 		text[i+at] = '\t'
 		i = end + 1
 	}
-	if text[len(text)-1] == '*' { // an empty tag
-		return nil, records.Fault{Field: "content", Reason: "tag without #"}
+	all, tags := s.Text(text), s.List(n)
+	for i := range tags {
+		tags[i], all, _ = strings.Cut(all, "*")
 	}
-	// The stars that are left stand between tags or in none.
-	return strings.Split(string(text), "*"), records.Fault{}
+	return tags, records.Fault{}
 }
 
 // articleTags reads "[[key, value], [key, value]]".

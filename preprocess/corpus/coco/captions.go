@@ -92,13 +92,13 @@ type span struct {
 
 func (pl *captionsPlan) images(ctx context.Context, r io.ReaderAt, size int64, mean int) error {
 	pl.gone = map[int32]Gone{}
-	cut := corpus.Cutter{Mean: mean}
+	cut := corpus.Cutter{Mean: mean} // most of a row's bytes lie elsewhere
 	s := rawjson.NewScanner(r, size, "images", "annotations")
 	for el := s.Next(); el != nil; el = s.Next() {
 		if el.Array != "images" {
 			continue
 		}
-		if cut.Cut(el.Field("id")) || len(pl.out) == 0 {
+		if cut.Cut(el.Field("id"), 0) || len(pl.out) == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

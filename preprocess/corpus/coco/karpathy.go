@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 
 	"espalier/pipeline"
 	"espalier/preprocess/corpus"
@@ -33,9 +34,12 @@ type Slice struct {
 // turn out to be dead; images with equal keys are settled here.
 func PlanKarpathy(ctx context.Context, r io.ReaderAt, size int64, mean int, o Options) ([]Slice, error) {
 	s := rawjson.NewScanner(r, size, "images")
-	cut := corpus.Cutter{Mean: mean}
+	cut := corpus.NewCutter(mean)
+	beside, wait := corpus.NewBeside()
+	wait = sync.OnceFunc(wait)
+	defer wait()
 	var out []Slice
-	var digest *corpus.Digest
+	var digests []*corpus.Digest
 	var keys []uint64 // hash of each image's key, 0 for images without one
 	for el := s.Next(); el != nil; el = s.Next() {
 		key := el.Field("cocoid")
@@ -44,29 +48,30 @@ func PlanKarpathy(ctx context.Context, r io.ReaderAt, size int64, mean int, o Op
 			hash = max(corpus.Hash(key), 1)
 		}
 		keys = append(keys, hash)
-		if cut.Cut(key) || len(out) == 0 {
+		if cut.Cut(key, len(el.Bytes)) || len(out) == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if digest != nil {
-				out[len(out)-1].ID = digest.String()
+			if len(out) > 0 {
+				digests[len(out)-1].End()
 			}
-			digest = corpus.NewDigest(o.File)
+			digests = append(digests, beside.Digest(o.File))
 			out = append(out, Slice{From: el.Offset, First: el.Index})
 		}
 		last := &out[len(out)-1]
 		last.To = el.Offset + int64(len(el.Bytes))
 		last.Count++
-		digest.Add(el.Offset, el.Bytes)
+		digests[len(out)-1].Add(el.Offset, el.Bytes)
 	}
 	if err := s.Err(); err != nil {
 		return nil, corpus.Refused(o.File, err)
 	}
-	if digest != nil {
-		out[len(out)-1].ID = digest.String()
+	if len(out) > 0 {
+		digests[len(out)-1].End()
 	}
+	wait()
 	for i := range out {
-		out[i].ID = fmt.Sprintf("%s@%d", out[i].ID, out[i].First)
+		out[i].ID = fmt.Sprintf("%s@%d", digests[i], out[i].First)
 	}
 	return out, settleTwins(ctx, r, keys, out, o)
 }

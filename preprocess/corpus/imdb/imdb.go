@@ -96,7 +96,7 @@ func (folder) Plan(ctx context.Context, src *corpus.Source, mean int) ([]corpus.
 	}
 	s := span{}
 	for i, r := range list {
-		if cut.Cut([]byte(r.Name)) {
+		if cut.Cut([]byte(r.Name), 0) {
 			s.To = i
 			if err := end(s); err != nil {
 				return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"espalier/preprocess/corpus"
 	"espalier/preprocess/rawjson"
 )
 
@@ -13,6 +14,7 @@ import (
 type Object struct {
 	p       rawjson.Parser
 	members []member
+	slab    corpus.Slab
 }
 
 // A Member is a member of an object and where its value goes.
@@ -24,7 +26,8 @@ type member struct {
 	reset func()
 	must  bool
 	met   bool
-	now   Fault
+	bad   bool
+	now   Fault // if it is bad
 }
 
 // NewObject returns a reader of objects with the given members.
@@ -53,11 +56,7 @@ func (o *Object) Read(b []byte) Fault {
 // value reads the object that comes next. Syntax errors are faults of their
 // member.
 func (o *Object) value(p *rawjson.Parser, outer bool) Fault {
-	for i := range o.members {
-		m := &o.members[i]
-		m.met, m.now = false, Fault{}
-		m.reset()
-	}
+	o.clear()
 	if !p.Begin(rawjson.Object) {
 		k := p.Kind()
 		if k != rawjson.Invalid && !outer {
@@ -68,13 +67,17 @@ func (o *Object) value(p *rawjson.Parser, outer bool) Fault {
 		}
 		return Fault{Reason: rawjson.Mismatch(k, rawjson.Object)}
 	}
+	next := 0 // members mostly come in the order in which they are asked for
 	for name, ok := p.Member(); ok; name, ok = p.Member() {
-		m := o.member(name)
+		m := o.member(name, &next)
 		if m == nil {
 			p.Skip()
 		} else {
 			m.met = true
-			m.now = m.read(p)
+			f := m.read(p)
+			if m.bad = f.Bad(); m.bad {
+				m.now = f
+			}
 		}
 		if err := p.Err(); err != nil {
 			f := Fault{Reason: err.Reason}
@@ -90,9 +93,22 @@ func (o *Object) value(p *rawjson.Parser, outer bool) Fault {
 	return Fault{}
 }
 
-func (o *Object) member(name []byte) *member {
+// clear makes all members be as if none was met.
+func (o *Object) clear() {
 	for i := range o.members {
+		m := &o.members[i]
+		m.met, m.bad = false, false
+		m.reset()
+	}
+}
+
+func (o *Object) member(name []byte, next *int) *member {
+	for i := range o.members {
+		if i += *next; i >= len(o.members) {
+			i -= len(o.members)
+		}
 		if o.members[i].name == string(name) {
+			*next = i + 1
 			return &o.members[i]
 		}
 	}
@@ -105,7 +121,7 @@ func (o *Object) first() Fault {
 	for i := range o.members {
 		m := &o.members[i]
 		switch {
-		case m.now.Bad():
+		case m.bad:
 			return m.now
 		case m.must && !m.met:
 			return Fault{Field: m.name, Reason: Missing}
@@ -124,13 +140,13 @@ func mismatch(name string, got, want rawjson.Kind) Fault {
 
 // Text is a member that must be there and be text.
 func Text(name string, v *string) Member {
-	return func(o *Object) { o.add(name, true, textOf(name, v), func() { *v = "" }) }
+	return func(o *Object) { o.add(name, true, o.text(name, v), func() { *v = "" }) }
 }
 
 // Filled is a member that must be there and be text, and not empty.
 func Filled(name string, v *string) Member {
-	read := textOf(name, v)
 	return func(o *Object) {
+		read := o.text(name, v)
 		o.add(name, true, func(p *rawjson.Parser) Fault {
 			f := read(p)
 			if !f.Bad() && *v == "" && p.Err() == nil {
@@ -141,10 +157,10 @@ func Filled(name string, v *string) Member {
 	}
 }
 
-func textOf(name string, v *string) func(p *rawjson.Parser) Fault {
+func (o *Object) text(name string, v *string) func(p *rawjson.Parser) Fault {
 	return func(p *rawjson.Parser) Fault {
 		b, got := p.Text()
-		*v = string(b)
+		*v = o.slab.Text(b)
 		if got != rawjson.Text {
 			return mismatch(name, got, rawjson.Text)
 		}
@@ -159,8 +175,7 @@ func OptionalText(name string, v **string) Member {
 			b, got := p.Text()
 			switch got {
 			case rawjson.Text:
-				s := string(b)
-				*v = &s
+				*v = o.slab.Ref(o.slab.Text(b))
 			case rawjson.Null:
 				*v = nil
 			default:
@@ -176,7 +191,7 @@ func Digits(name string, v *string) Member {
 	return func(o *Object) {
 		o.add(name, true, func(p *rawjson.Parser) Fault {
 			b, got := p.Number()
-			*v = string(b)
+			*v = o.slab.Text(b)
 			switch {
 			case got != rawjson.Number:
 				return mismatch(name, got, rawjson.Number)
@@ -258,7 +273,7 @@ func Texts(name string, v *[]string) Member {
 				if got != rawjson.Text && !f.Bad() {
 					f = mismatch(name, got, rawjson.Text)
 				}
-				*v = append(*v, string(b))
+				*v = append(*v, o.slab.Text(b))
 			}
 			return f
 		}, func() { *v = nil })
@@ -298,12 +313,7 @@ func Nested(name string, must bool, in *Object) Member {
 				f.Field = name
 			}
 			return f
-		}, func() {
-			for i := range in.members {
-				in.members[i].met, in.members[i].now = false, Fault{}
-				in.members[i].reset()
-			}
-		})
+		}, in.clear)
 	}
 }
 

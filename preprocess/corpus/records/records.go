@@ -59,9 +59,9 @@ type slice struct {
 
 // Plan finds the elements of a file and cuts it into slices.
 func (f *Records[F, M]) Plan(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
-	pl := planner[F, M]{f: f, src: src, cut: corpus.Cutter{Mean: mean}}
+	pl := planner[F, M]{f: f, src: src, cut: corpus.NewCutter(mean)}
 	if f.Uncut || len(src.Joined) > 0 {
-		pl.cut.Mean = 1 << 40 // joined files are read whole, so once is enough
+		pl.cut = corpus.Cutter{Mean: 1 << 40} // joined files are read whole, so once is enough
 	}
 	if err := pl.walk(ctx); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (pl *planner[F, M]) walk(ctx context.Context) error {
 			single = pl.f.Check(el)
 			single.Line = max(el.Line, 1)
 		}
-		if pl.cut.Cut(el.Bytes[:min(len(el.Bytes), 48)]) || len(pl.slices) == 0 {
+		if pl.cut.Cut(el.Bytes[:min(len(el.Bytes), 48)], len(el.Bytes)) || len(pl.slices) == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -310,23 +310,34 @@ type Out[F, M any] struct {
 	corpus, task, split string
 	src                 *corpus.Source
 	el                  *Element
-	n                   int64 // number of the next row
+	n                   int64               // number of the next row
+	corpus.Slab                             // what rows are made of
+	rows                []example.Row[F, M] // that are not taken yet
+	id                  []byte
 	recs                []corpus.Record[example.Row[F, M]]
 }
 
 // Row adds a row. An empty key stands for the row's number. The caller may set
 // the other members of what is returned.
 func (o *Out[F, M]) Row(key string, fields F, meta M) *example.Row[F, M] {
+	id := append(o.id[:0], o.corpus...)
+	for _, part := range [...]string{o.task, o.split, key} {
+		id = append(append(id, '/'), part...)
+	}
+	from := len(id) - len(key)
 	if key == "" {
-		key = strconv.FormatInt(o.n, 10)
+		id = strconv.AppendInt(id, o.n, 10)
 	}
-	r := &example.Row[F, M]{
-		ID: corpus.ID(o.corpus, o.task, o.split, key), Corpus: o.corpus, Task: o.task, Split: o.split,
-		Key: key, N: o.n, Fields: fields, Meta: meta,
+	o.id = id
+	text := o.Text(id)
+	if len(o.rows) == 0 {
+		o.rows = make([]example.Row[F, M], 32)
 	}
+	r := &o.rows[0]
+	o.rows = o.rows[1:]
+	*r = example.Row[F, M]{ID: text, Corpus: o.corpus, Task: o.task, Split: o.split, Key: text[from:], N: o.n, Fields: fields, Meta: meta}
 	if o.el.Line > 0 {
-		line := o.el.Line
-		r.Line = &line
+		r.Line = o.Int(o.el.Line)
 	}
 	o.n++
 	o.recs = append(o.recs, corpus.Record[example.Row[F, M]]{Row: r})

@@ -9,7 +9,6 @@ package table
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,21 +51,6 @@ type Shape struct {
 	Key     int      `json:"key"` // -1 if there is none
 }
 
-// shortRows is how many rows of a table stand for one where others reckon: they
-// are short, and a slice costs files of its own.
-const shortRows = 8
-
-// short cuts files into longer slices.
-type short[F, M any] struct{ *records.Records[F, M] }
-
-// Plan is that of the records, with slices of more rows unless few are wanted.
-func (s short[F, M]) Plan(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
-	if mean >= corpus.SliceRows {
-		mean *= shortRows
-	}
-	return s.Records.Plan(ctx, src, mean)
-}
-
 // Format returns the format of the corpus.
 func (t *Table[F, M]) Format() corpus.Format[F, M] {
 	f := &records.Records[F, M]{Corpus: t.Corpus, Task: t.Task, Layout: layout[F, M]{t}, Decoder: t.decoder}
@@ -80,7 +64,7 @@ func (t *Table[F, M]) Format() corpus.Format[F, M] {
 			row(key)
 		}
 	}
-	return short[F, M]{f}
+	return f
 }
 
 // sample is the number of lines that tell the columns of a file without header.
