@@ -209,17 +209,50 @@ func (j *matmulJob) run() {
 	}
 	j.own = j.e.residual != nil && overlap(j.e.residual, j.c)
 	j.cut()
-	j.d.pool.Run(j, j.batch*j.gridRows*j.gridCols)
+	parts := max((j.k+gemm.Depth-1)/gemm.Depth, 1)
+	if j.own { // blocks of c are not kept in between
+		parts = 1
+	}
+	depth := (j.k + parts - 1) / parts
+	if j.gridRows == 1 || j.plain == nil || j.stepB != 0 || j.k == 0 || gemm.PackedLen(depth, j.n) > sharedPanels {
+		j.d.pool.Run(j, j.batch*j.gridRows*j.gridCols)
+		return
+	}
+	j.share(depth)
 }
 
-// Blocks are at most so large, that what is packed for them is used often and
-// stays in the second-level cache, and no smaller than so much work, that they
-// are worth a turn of a thread.
+// share multiplies with a b that many blocks read: for so many steps of k at a
+// time all threads pack it together first.
+func (j *matmulJob) share(depth int) {
+	d, a, b, k, load, e := j.d, j.a, j.plain, j.k, j.load, j.e
+	j.plain = nil
+	for l := 0; l < k; l += j.k {
+		j.k = min(depth, k-l)
+		j.panels = d.panelScratch.take(gemm.PackedLen(j.k, j.n))
+		d.packJob = packJob{dst: j.panels, src: b[l*j.rowB:], k: j.k, n: j.n, row: j.rowB, col: j.colB, panels: panels(j.n), group: 4}
+		d.packJob.run(d)
+		j.a, j.load = a[l*j.colA:], load || l > 0
+		if j.e = e; l+j.k < k {
+			j.e = epilogue{alpha: 1}
+		}
+		d.pool.Run(j, j.batch*j.gridRows*j.gridCols)
+	}
+}
+
+// Blocks have at most so many rows and columns. What a thread reads of a, and
+// then a panel of b, stay in its second-level cache; no block is of less work
+// than is worth a turn of a thread.
 const (
-	blockRows = 1024
-	blockCols = 256
+	blockRows = 192
+	blockCols = 1024
 	blockWork = 1 << 18
 )
+
+// copyCols is how many columns of a block repay a copy of a.
+const copyCols = 128
+
+// sharedPanels is how many numbers of b at most are packed at a time.
+const sharedPanels = 1 << 23
 
 // cut chooses the size of blocks.
 func (j *matmulJob) cut() {
@@ -229,21 +262,26 @@ func (j *matmulJob) cut() {
 		return ((n+parts-1)/parts + unit - 1) / unit * unit
 	}
 	grid := func(n, size int) int { return (n + size - 1) / size }
-	rows, cols := even(j.m, blockRows, most), even(j.n, blockCols, gemm.Panel)
-	for threads := j.d.pool.Threads(); threads > 1; {
-		if j.batch*grid(j.m, rows)*grid(j.n, cols) >= 4*threads || rows*cols*j.k < blockWork {
-			break
-		}
-		switch {
-		case cols > 4*gemm.Panel && cols >= rows:
+	threads := j.d.pool.Threads()
+	rows, cols := even(j.m, blockRows, 2), even(j.n, blockCols, gemm.Panel)
+	for threads > 1 && j.batch*grid(j.m, rows)*grid(j.n, cols) < 4*threads && rows*cols*j.k >= blockWork {
+		switch { // one block of rows packs nothing twice, many columns read a once
+		case cols > 4*gemm.Panel && (rows >= j.m || rows <= 8*most):
 			cols = even(j.n, cols/2, gemm.Panel)
 		case rows > 2*most:
-			rows = even(j.m, rows/2, most)
+			rows = even(j.m, rows/2, 2)
 		case cols > gemm.Panel:
 			cols = even(j.n, cols/2, gemm.Panel)
 		default:
 			threads = 1
 		}
+	}
+	// All threads have as many blocks.
+	if parts := grid(j.m, rows); threads > 1 && j.batch == 1 && parts > 1 && rows > 4*most {
+		for parts*grid(j.n, cols)%threads != 0 {
+			parts++
+		}
+		rows = even(j.m, (j.m+parts-1)/parts, 2)
 	}
 	j.rows, j.cols, j.gridRows, j.gridCols = rows, cols, grid(j.m, rows), grid(j.n, cols)
 }
@@ -258,7 +296,7 @@ func (j *matmulJob) Tile(thread, t int) {
 		M: j.m, N: j.n, K: j.k,
 		A: j.a[batch*j.stepA:], RowA: j.rowA, StepA: j.colA,
 		B: j.panels, Packed: j.panels != nil, Half: j.half,
-		C: j.c[batch*j.stepC:], LDC: j.ldc, Load: j.load,
+		C: j.c[batch*j.stepC:], LDC: j.ldc, Load: j.load, CopyA: j.rowA == 1 && n1-n0 >= copyCols,
 	}
 	if j.plain != nil {
 		p.B, p.Packed, p.StepB, p.ColB = j.plain[batch*j.stepB:], false, j.rowB, j.colB

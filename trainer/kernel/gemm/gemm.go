@@ -6,11 +6,11 @@
 // the block, the packing and the instruction set; without FMA (the portable
 // class) it is one chain of multiplications and additions.
 //
-// Inside a block, [depth] steps of k are done for everything before the next
+// Inside a block, [Depth] steps of k are done for everything before the next
 // are begun. For these b is laid out in panels of [Panel] columns, so that the
 // inner loops read it from consecutive addresses that stay in the first two
-// levels of the cache; a is read where it lies, as packing it has never paid. A
-// frozen b is laid out once, by [Pack], for all blocks. It may be packed in
+// levels of the cache; a is read where it lies, as packing it has never paid,
+// unless its rows are strewn ([Product.CopyA]). A frozen b is laid out once, by [Pack], for all blocks. It may be packed in
 // bfloat16: its numbers are widened as they are read, so that the result is
 // that of the float32 product with the same numbers, bit for bit, at half the
 // memory. Functions only read and write what their operands name; they keep
@@ -28,12 +28,14 @@ import (
 const Panel = 32
 
 const (
-	// depth is the number of steps of k that are done for a whole block before
-	// the next are begun: a panel of b then takes 32 KiB.
-	depth = 256
+	// Depth is the number of steps of k that are done for a whole block before
+	// the next are begun. The deeper, the less often c is read and written; a
+	// panel of b then takes 128 KiB, of which the inner loops read 128 bytes a
+	// step: from the second-level cache as fast as from the first.
+	Depth = 1024
 	// height is the number of rows whose part of a stays in the second-level
 	// cache while panels of b pass by.
-	height = 336
+	height = 96
 )
 
 // PackedLen is the length of a packed k by n matrix.
@@ -56,16 +58,32 @@ type Product struct {
 	C         []float32
 	LDC       int
 	Load      bool // start from c, not from zero
+	// CopyA has a's steps copied side by side, part by part. That pays where
+	// RowA is 1 and c has many columns: steps of a that lie far apart share sets
+	// of the cache.
+	CopyA bool
 }
 
 // ScratchLen is how many numbers of scratch memory blocks of so many rows and
 // columns use.
 func (p *Product) ScratchLen(rows, cols int) int {
-	if p.Packed || p.Half != nil || p.plain(rows) {
+	n := p.copyLen(rows)
+	if !p.Packed && p.Half == nil && !p.plain(rows) {
+		n += PackedLen(min(p.K, Depth), cols)
+	}
+	return n
+}
+
+// copyLen is how many numbers a copy of a part of a takes.
+func (p *Product) copyLen(rows int) int {
+	if !p.CopyA || p.RowA != 1 || rows <= MaxRows() {
 		return 0
 	}
-	return PackedLen(min(p.K, depth), cols)
+	return aligned(min(rows, height)) * min(p.K, Depth)
 }
+
+// aligned rounds rows up to what fills cache lines.
+func aligned(rows int) int { return (rows + 15) &^ 15 }
 
 // plain reports whether a block of so many rows uses b where it lies, because
 // packing would cost more than it saves.
@@ -98,8 +116,10 @@ func (p *Product) Block(i0, i1, j0, j1 int, scratch []float32) {
 	rows := i1 - i0
 	frozen := p.Packed || p.Half != nil
 	plain := !frozen && p.plain(rows)
-	s := slice{Product: p, b: p.B, stepB: Panel}
-	steps := depth
+	s := slice{Product: p, a: p.A, rowA: p.RowA, stepA: p.StepA, b: p.B, stepB: Panel}
+	copied := scratch[:p.copyLen(rows)]
+	scratch = scratch[len(copied):]
+	steps := even(p.K, Depth)
 	if (frozen || plain) && rows <= MaxRows() {
 		steps = max(p.K, 1) // b is read once: c may as well stay in registers
 	}
@@ -115,14 +135,24 @@ func (p *Product) Block(i0, i1, j0, j1 int, scratch []float32) {
 			s.b, s.atB, s.nextB = scratch, 0, s.d*Panel
 			Pack(s.b, p.B[l*p.StepB+j0*p.ColB:], p.StepB, p.ColB, s.d, j1-j0, 0, (j1-j0+Panel-1)/Panel)
 		}
-		for i := i0; i < i1; i += height {
-			s.i, s.rows = i, min(height, i1-i)
+		h := even(rows, height)
+		for i := i0; i < i1; i += h {
+			s.i, s.rows = i, min(h, i1-i)
 			s.tiles = (s.rows + MaxRows() - 1) / MaxRows()
+			if s.atA = i*p.RowA + l*p.StepA; len(copied) > 0 && s.d > 0 {
+				s.copySteps(copied)
+			}
 			for j := j0; j < j1; {
 				j += s.strip(j, j0, j1)
 			}
 		}
 	}
+}
+
+// even returns the size of the fewest equal parts of n that are at most size.
+func even(n, size int) int {
+	parts := max((n+size-1)/size, 1)
+	return max((n+parts-1)/parts, 1)
 }
 
 // check panics where an operand is too short for what the inner loops touch.
@@ -147,8 +177,19 @@ type slice struct {
 	i, rows, tiles    int // rows from i on, cut into tiles
 	l, d              int
 	load              bool
+	a                 []float32 // where the rows lie: A or a copy
+	atA, rowA, stepA  int
 	b                 []float32 // unless Half
 	atB, stepB, nextB int       // nextB: from a panel to the next
+}
+
+// copySteps copies the part of a whose RowA is 1.
+func (s *slice) copySteps(dst []float32) {
+	from := s.A[s.i+s.l*s.StepA:]
+	s.a, s.atA, s.stepA = dst, 0, aligned(s.rows)
+	for l := range s.d {
+		copy(dst[l*s.stepA:][:s.rows], from[l*s.StepA:])
+	}
 }
 
 // strip computes one panel of columns from j on, or several where rows are few,
@@ -158,12 +199,12 @@ func (s *slice) strip(j, j0, j1 int) int {
 	if wide := wideColumns(s.rows); wide > Panel && j1-j >= wide {
 		cols = wide
 	}
-	a, b, c := s.i*s.RowA+s.l*s.StepA, s.atB+(j-j0)/Panel*s.nextB, s.i*s.LDC+j
+	a, b, c := s.atA, s.atB+(j-j0)/Panel*s.nextB, s.i*s.LDC+j
 	// Rows are shared out evenly: the first tiles have one more.
 	least, more := s.rows/s.tiles, s.rows%s.tiles
 	if more > 0 {
 		s.tile(least+1, more, cols, a, b, c)
-		a, c = a+more*(least+1)*s.RowA, c+more*(least+1)*s.LDC
+		a, c = a+more*(least+1)*s.rowA, c+more*(least+1)*s.LDC
 	}
 	s.tile(least, s.tiles-more, cols, a, b, c)
 	return cols
@@ -179,7 +220,7 @@ func (s *slice) tileGeneric(mr, tiles, cols, a, b, c int) {
 			copy(acc[:], out)
 		}
 		for l := range s.d {
-			x := s.A[a+r*s.RowA+l*s.StepA]
+			x := s.a[a+r*s.rowA+l*s.stepA]
 			if s.Half != nil {
 				for q, y := range s.Half[b+l*s.stepB:][:cols] {
 					acc[q] += float32(x * widen(y))

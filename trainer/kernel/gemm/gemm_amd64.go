@@ -12,7 +12,8 @@ import (
 //go:generate go -C ../_asm run ./gemm -half -pkg gemm -out ../gemm/half_amd64.s -stubs ../gemm/half_asm_amd64.go
 //go:generate go -C ../_asm run ./pack -pkg gemm -out ../gemm/pack_amd64.s -stubs ../gemm/pack_asm_amd64.go
 
-// A call is the argument block of the inner loops; _asm/gemm has its offsets.
+// A call is the argument block of the inner loops, which count tiles and atA;
+// _asm/gemm has its offsets.
 type call struct {
 	k, tiles int
 	a        *float32
@@ -25,7 +26,10 @@ type call struct {
 	mask     uint32  // a bit for each column
 	load     uint32  // 1: start from c
 	ahead    uintptr // what of b is fetched into the cache meanwhile (perhaps past its end: no pointer),
-	stride   int     // and how far it lies apart, in bytes
+	stride   int     // and how far it goes on with each step, in bytes
+	atA      int     // bytes, from a to the tile's first row,
+	nextA    int     // and from a tile's to the next one's
+	rest     int     // of the inner loops' own
 }
 
 // streamAhead is how many bytes ahead a b that is read once is fetched.
@@ -50,7 +54,7 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 	}
 	q := call{
 		k: s.d, tiles: tiles,
-		rs: 4 * s.RowA, cs: 4 * s.StepA,
+		rs: 4 * s.rowA, cs: 4 * s.stepA, nextA: 4 * mr * s.rowA,
 		ldb: size * s.stepB, ldc: 4 * s.LDC, step: size * s.nextB,
 		c:    &s.C[c],
 		mask: ^uint32(0),
@@ -62,7 +66,7 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 		q.mask = 1<<cols - 1
 	}
 	if s.d > 0 {
-		q.a = &s.A[a]
+		q.a = &s.a[a]
 		if s.Half != nil {
 			q.b = unsafe.Pointer(&s.Half[b])
 		} else {
@@ -71,8 +75,8 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 		switch {
 		case s.tiles == 1: // b is read once: stay ahead of it
 			q.ahead, q.stride = uintptr(q.b)+streamAhead, q.ldb
-		case s.nextB > Panel && b+s.nextB+s.d*s.stepB <= len(s.b)+len(s.Half): // the next panel
-			q.ahead, q.stride = uintptr(q.b)+uintptr(q.step), q.ldb
+		case s.nextB > Panel && b+s.nextB+s.d*s.stepB <= len(s.b)+len(s.Half): // the next panel, a part with each tile
+			q.ahead, q.stride = uintptr(q.b)+uintptr(q.step), (q.ldb+s.tiles-1)/s.tiles
 		default:
 			q.ahead = uintptr(q.b)
 		}
@@ -92,6 +96,7 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 			width = 8
 		}
 		q.run(mr, width, 256, half)
+		q.tiles, q.atA = tiles, 0
 		done += width
 		q.mask >>= width
 		if done < cols {

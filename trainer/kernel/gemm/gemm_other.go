@@ -17,3 +17,5 @@ func (p *Rounded) tile(mr, tiles, i, j, cols, l, d, pairs int) {
 }
 
 func roundHalf([]uint16, []float32) int { return 0 }
+
+func packWide(_, _ []float32, _, _ int) bool { return false }

@@ -72,15 +72,15 @@ func TestBlock(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
 		for m := 1; m <= 30; m++ {
 			for _, n := range []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 127, 128, 129, 200} {
-				testBlock(t, r, m, n, r.IntN(4), layout(r.IntN(32)))
-				testBlock(t, r, m, n, 5+r.IntN(40), layout(r.IntN(32)))
+				testBlock(t, r, m, n, r.IntN(4), layout(r.IntN(64)))
+				testBlock(t, r, m, n, 5+r.IntN(40), layout(r.IntN(64)))
 			}
-			for l := range layout(32) {
+			for l := range layout(64) {
 				testBlock(t, r, m, 1+r.IntN(70), 5+r.IntN(20), l)
 			}
 		}
-		for l := range layout(32) {
-			testBlock(t, r, 29+int(l)%8, 77, depth+9, l) // two depths
+		for l := range layout(64) {
+			testBlock(t, r, 17+int(l)%8, 41, Depth+9, l) // two depths
 			testBlock(t, r, height+21, 10, 7, l)         // two heights
 		}
 	})
@@ -95,6 +95,7 @@ const (
 	packed
 	load
 	tight // no padding between rows
+	copyA
 )
 
 func TestPack(t *testing.T) {
@@ -136,7 +137,7 @@ func testBlock(t *testing.T, r *rand.Rand, m, n, k int, how layout) {
 	if how&tight != 0 {
 		pad = 0
 	}
-	p := &Product{M: m, N: n, K: k, RowA: k + pad, StepA: 1, Packed: how&packed != 0, StepB: n + pad, ColB: 1, LDC: n + 1, Load: how&load != 0}
+	p := &Product{M: m, N: n, K: k, RowA: k + pad, StepA: 1, Packed: how&packed != 0, StepB: n + pad, ColB: 1, LDC: n + 1, Load: how&load != 0, CopyA: how&copyA != 0}
 	if how&transA != 0 {
 		p.RowA, p.StepA = 1, m+pad
 	}
@@ -169,7 +170,7 @@ func testBlock(t *testing.T, r *rand.Rand, m, n, k int, how layout) {
 			}
 		}
 	}
-	name := fmt.Sprintf("m=%d n=%d k=%d layout=%05b", m, n, k, how)
+	name := fmt.Sprintf("m=%d n=%d k=%d layout=%06b", m, n, k, how)
 	scratch := make([]float32, p.ScratchLen(m, n))
 	cut, border := m/3, n/2/Panel*Panel // four blocks
 	for _, b := range [][4]int{{0, cut, 0, border}, {cut, m, 0, border}, {0, cut, border, n}, {cut, m, border, n}} {

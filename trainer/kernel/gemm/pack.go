@@ -5,10 +5,18 @@ package gemm
 // does not matter: columns do not mix.
 func Pack(dst, b []float32, step, col, k, n, p0, p1 int) {
 	for p := p0; p < p1; p++ {
+		if col == 1 && k > 0 && p+widePanels <= p1 && (p+widePanels)*Panel <= n &&
+			packWide(dst[p*Panel*k:][:widePanels*Panel*k], b[p*Panel:], step, k) {
+			p += widePanels - 1
+			continue
+		}
 		cols := min(Panel, n-p*Panel)
 		packPanel(dst[p*Panel*k:][:Panel*k], b, p*Panel*col, step, col, k, cols)
 	}
 }
+
+// widePanels is how many panels packWide fills side by side.
+const widePanels = 4
 
 // packPanelGeneric fills one panel from b[at:].
 func packPanelGeneric(dst, b []float32, at, step, col, k, cols int) {

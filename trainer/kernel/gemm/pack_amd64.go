@@ -30,6 +30,24 @@ func packPanel(dst, b []float32, at, step, col, k, cols int) {
 	}
 }
 
+// packAhead is how many rows ahead packWide fetches.
+const packAhead = 8
+
+// packWide packs panels whose rows are contiguous in b, and reports whether it
+// can.
+func packWide(dst, b []float32, step, k int) bool {
+	if !cpuinfo.AVX2 {
+		return false
+	}
+	_ = b[(k-1)*step+widePanels*Panel-1]
+	if cpuinfo.AVX512 {
+		packWideAVX512(&dst[0], &b[0], 4*step, k, 4*step*packAhead, 4*Panel*k)
+	} else {
+		packWideAVX2(&dst[0], &b[0], 4*step, k, 4*step*packAhead, 4*Panel*k)
+	}
+	return true
+}
+
 // packTurn packs columns that are each contiguous: whole blocks of lanes steps
 // in registers, the steps that are left one by one.
 func packTurn(dst, b []float32, at, col, k, cols int) {

@@ -82,6 +82,51 @@ DATA index<>+120(SB)/4, $0x0000001e
 DATA index<>+124(SB)/4, $0x0000001f
 GLOBL index<>(SB), RODATA|NOPTR, $128
 
+// func packWideAVX512(dst *float32, src *float32, ld int, k int, far int, panel int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·packWideAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ ld+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ far+32(FP), SI
+	MOVQ panel+40(FP), DI
+	LEAQ (CX)(SI*1), SI
+	LEAQ (DI)(DI*2), R8
+
+loop:
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	VMOVUPS    (CX), Z0
+	VMOVUPS    Z0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    Z0, 64(AX)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    Z0, (AX)(DI*1)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    Z0, 64(AX)(DI*1)
+	PREFETCHT0 256(SI)
+	PREFETCHT0 320(SI)
+	VMOVUPS    256(CX), Z0
+	VMOVUPS    Z0, (AX)(DI*2)
+	VMOVUPS    320(CX), Z0
+	VMOVUPS    Z0, 64(AX)(DI*2)
+	PREFETCHT0 384(SI)
+	PREFETCHT0 448(SI)
+	VMOVUPS    384(CX), Z0
+	VMOVUPS    Z0, (AX)(R8*1)
+	VMOVUPS    448(CX), Z0
+	VMOVUPS    Z0, 64(AX)(R8*1)
+	ADDQ       DX, CX
+	ADDQ       DX, SI
+	ADDQ       $0x00000080, AX
+	DECQ       BX
+	JNE        loop
+	VZEROUPPER
+	RET
+
 // func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
 // Requires: AVX, AVX512F, CMOV
 TEXT ·packTurnAVX512(SB), NOSPLIT, $0-40
@@ -295,6 +340,67 @@ loop:
 	VMASKMOVPS 96(CX), Y0, Y4
 	VMOVUPS    Y4, 96(AX)
 	ADDQ       DX, CX
+	ADDQ       $0x00000080, AX
+	DECQ       BX
+	JNE        loop
+	VZEROUPPER
+	RET
+
+// func packWideAVX2(dst *float32, src *float32, ld int, k int, far int, panel int)
+// Requires: AVX, MMX+
+TEXT ·packWideAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ ld+16(FP), DX
+	MOVQ k+24(FP), BX
+	MOVQ far+32(FP), SI
+	MOVQ panel+40(FP), DI
+	LEAQ (CX)(SI*1), SI
+	LEAQ (DI)(DI*2), R8
+
+loop:
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	VMOVUPS    (CX), Y0
+	VMOVUPS    Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMOVUPS    Y0, 32(AX)
+	VMOVUPS    64(CX), Y0
+	VMOVUPS    Y0, 64(AX)
+	VMOVUPS    96(CX), Y0
+	VMOVUPS    Y0, 96(AX)
+	PREFETCHT0 128(SI)
+	PREFETCHT0 192(SI)
+	VMOVUPS    128(CX), Y0
+	VMOVUPS    Y0, (AX)(DI*1)
+	VMOVUPS    160(CX), Y0
+	VMOVUPS    Y0, 32(AX)(DI*1)
+	VMOVUPS    192(CX), Y0
+	VMOVUPS    Y0, 64(AX)(DI*1)
+	VMOVUPS    224(CX), Y0
+	VMOVUPS    Y0, 96(AX)(DI*1)
+	PREFETCHT0 256(SI)
+	PREFETCHT0 320(SI)
+	VMOVUPS    256(CX), Y0
+	VMOVUPS    Y0, (AX)(DI*2)
+	VMOVUPS    288(CX), Y0
+	VMOVUPS    Y0, 32(AX)(DI*2)
+	VMOVUPS    320(CX), Y0
+	VMOVUPS    Y0, 64(AX)(DI*2)
+	VMOVUPS    352(CX), Y0
+	VMOVUPS    Y0, 96(AX)(DI*2)
+	PREFETCHT0 384(SI)
+	PREFETCHT0 448(SI)
+	VMOVUPS    384(CX), Y0
+	VMOVUPS    Y0, (AX)(R8*1)
+	VMOVUPS    416(CX), Y0
+	VMOVUPS    Y0, 32(AX)(R8*1)
+	VMOVUPS    448(CX), Y0
+	VMOVUPS    Y0, 64(AX)(R8*1)
+	VMOVUPS    480(CX), Y0
+	VMOVUPS    Y0, 96(AX)(R8*1)
+	ADDQ       DX, CX
+	ADDQ       DX, SI
 	ADDQ       $0x00000080, AX
 	DECQ       BX
 	JNE        loop

@@ -14,6 +14,11 @@ func packRowsAVX512(dst *float32, src *float32, ld int, k int)
 //go:noescape
 func packPartAVX512(dst *float32, src *float32, ld int, k int, cols int)
 
+// packWideAVX512 is packRows of four panels at once, panel bytes apart, while what lies far bytes ahead is fetched. k is not 0.
+//
+//go:noescape
+func packWideAVX512(dst *float32, src *float32, ld int, k int, far int, panel int)
+
 // packTurnAVX512 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
 //
 //go:noescape
@@ -28,6 +33,11 @@ func packRowsAVX2(dst *float32, src *float32, ld int, k int)
 //
 //go:noescape
 func packPartAVX2(dst *float32, src *float32, ld int, k int, cols int)
+
+// packWideAVX2 is packRows of four panels at once, panel bytes apart, while what lies far bytes ahead is fetched. k is not 0.
+//
+//go:noescape
+func packWideAVX2(dst *float32, src *float32, ld int, k int, far int, panel int)
 
 // packTurnAVX2 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
 //

@@ -37,6 +37,16 @@ const (
 	offLoad   = 84
 	offAhead  = 88
 	offStride = 96
+	offAtA    = 104
+	offNextA  = 112
+	offRest   = 120
+)
+
+// Of at least long steps, the last late ones come after c has been fetched for
+// the store and for the next tile: fetched earlier it would be gone again.
+const (
+	late = 16
+	long = 96
 )
 
 func main() {
@@ -87,7 +97,6 @@ func (k *kernel) emit() {
 	k.p = Load(Param("p"), GP64()).(reg.GPVirtual)
 	k.c, k.ldc = k.arg(offC), k.arg(offLDC)
 	rs, cs, ldb := k.arg(offRS), k.arg(offCS), k.arg(offLDB)
-	tiles, a := k.arg(offTiles), k.arg(offA)
 	var rs3, rs5 reg.GPVirtual
 	if k.mr >= 3 {
 		rs3 = GP64()
@@ -115,10 +124,11 @@ func (k *kernel) emit() {
 	k.p = Load(Param("p"), GP64()).(reg.GPVirtual)
 	k.start()
 	pa, pb, n := GP64(), k.arg(offB), k.arg(offK)
-	MOVQ(a, pa)
+	MOVQ(Mem{Base: k.p, Disp: offA}, pa)
+	ADDQ(Mem{Base: k.p, Disp: offAtA}, pa)
 	var ahead, stride reg.GPVirtual
 	if k.prefetches() {
-		ahead, stride = k.ahead(pb)
+		ahead, stride = k.ahead()
 	}
 	var pa7 reg.GPVirtual
 	if k.mr > 7 { // row 7
@@ -128,26 +138,57 @@ func (k *kernel) emit() {
 	}
 	TESTQ(n, n)
 	JE(LabelRef("store"))
+	step := func() {
+		k.inner(pa, pa7, rs, rs3, rs5, pb)
+		if ahead != nil {
+			PREFETCHT0(Mem{Base: ahead})
+			PREFETCHT0(Mem{Base: ahead, Disp: 64})
+			ADDQ(stride, ahead)
+		}
+		ADDQ(ldb, pb)
+		ADDQ(cs, pa)
+		if pa7 != nil {
+			ADDQ(cs, pa7)
+		}
+	}
+	if !k.prefetches() {
+		Label("loop")
+		step()
+		DECQ(n)
+		JNE(LabelRef("loop"))
+	} else {
+		CMPQ(n, U8(long))
+		JL(LabelRef("loop"))
+		SUBQ(U8(late), n)
+		MOVQ(U32(late), Mem{Base: k.p, Disp: offRest})
 
-	Label("loop")
-	k.inner(pa, pa7, rs, rs3, rs5, pb)
-	if ahead != nil {
-		PREFETCHT0(Mem{Base: ahead})
-		PREFETCHT0(Mem{Base: ahead, Disp: 64})
-		ADDQ(stride, ahead)
+		Label("loop")
+		step()
+		DECQ(n)
+		JNE(LabelRef("loop"))
+		Load(Param("p"), n) // n is 0 and may point meanwhile
+		CMPQ(Mem{Base: n, Disp: offRest}, U8(0))
+		JE(LabelRef("store"))
+		MOVQ(U32(0), Mem{Base: n, Disp: offRest})
+		MOVQ(ahead, Mem{Base: n, Disp: offAhead})
+		MOVQ(k.c, n)
+		for i := range 2 * k.mr {
+			PREFETCHT0(Mem{Base: n})
+			PREFETCHT0(Mem{Base: n, Disp: k.vecs*k.isa.Lanes*4 - 4})
+			if i < 2*k.mr-1 {
+				ADDQ(k.ldc, n)
+			}
+		}
+		MOVQ(U32(late), n)
+		JMP(LabelRef("loop"))
 	}
-	ADDQ(ldb, pb)
-	ADDQ(cs, pa)
-	if pa7 != nil {
-		ADDQ(cs, pa7)
-	}
-	DECQ(n)
-	JNE(LabelRef("loop"))
 
 	Label("store")
 	k.finish()
-	k.advance(a, rs, rs3)
-	DECQ(tiles)
+	p, next := Load(Param("p"), GP64()).(reg.GPVirtual), GP64()
+	MOVQ(Mem{Base: p, Disp: offNextA}, next)
+	ADDQ(next, Mem{Base: p, Disp: offAtA})
+	DECQ(Mem{Base: p, Disp: offTiles})
 	JNE(LabelRef("tile"))
 	VZEROUPPER()
 	RET()
@@ -157,22 +198,6 @@ func (k *kernel) arg(off int) reg.GPVirtual {
 	r := GP64()
 	MOVQ(Mem{Base: k.p, Disp: off}, r)
 	return r
-}
-
-// advance moves a pointer to the next tile's rows.
-func (k *kernel) advance(a, rs, rs3 reg.GPVirtual) {
-	switch k.mr {
-	case 1, 2, 4, 8:
-		LEAQ(Mem{Base: a, Index: rs, Scale: uint8(k.mr)}, a)
-	case 3, 6:
-		LEAQ(Mem{Base: a, Index: rs3, Scale: uint8(k.mr / 3)}, a)
-	case 5:
-		LEAQ(Mem{Base: a, Index: rs, Scale: 4}, a)
-		ADDQ(rs, a)
-	case 7:
-		LEAQ(Mem{Base: a, Index: rs, Scale: 8}, a)
-		SUBQ(rs, a)
-	}
 }
 
 // row is the place of row i of a.
@@ -255,10 +280,9 @@ func (k *kernel) loadB(base reg.GPVirtual, j int) reg.VecVirtual {
 // prefetches reports whether the loop is long enough to fetch ahead.
 func (k *kernel) prefetches() bool { return k.vecs == 2 && k.mr > 3 }
 
-// ahead fetches the next tile's part of c and returns where b is fetched from
-// as the loop goes on, and by which stride: for the first tile what the caller
-// names, then nothing new.
-func (k *kernel) ahead(pb reg.GPVirtual) (p, stride reg.GPVirtual) {
+// ahead fetches the next tile's part of c as far as the second-level cache and
+// returns where b is fetched from as the loop goes on, and by which stride.
+func (k *kernel) ahead() (p, stride reg.GPVirtual) {
 	c := GP64()
 	IMUL3Q(U8(uint8(k.mr)), k.ldc, c)
 	ADDQ(k.c, c)
@@ -272,8 +296,6 @@ func (k *kernel) ahead(pb reg.GPVirtual) (p, stride reg.GPVirtual) {
 	p, stride = GP64(), GP64()
 	MOVQ(Mem{Base: k.p, Disp: offAhead}, p)
 	MOVQ(Mem{Base: k.p, Disp: offStride}, stride)
-	MOVQ(pb, Mem{Base: k.p, Disp: offAhead})
-	MOVQ(U32(0), Mem{Base: k.p, Disp: offStride})
 	return p, stride
 }
 

@@ -13,6 +13,7 @@ func main() {
 	ConstraintExpr("!purego")
 	for _, isa := range []asm.ISA{asm.AVX512, asm.AVX2} {
 		rows(isa)
+		wide(isa)
 		turn(isa)
 	}
 	Generate()
@@ -55,6 +56,44 @@ func rows(isa asm.ISA) {
 		VZEROUPPER()
 		RET()
 	}
+}
+
+// wide copies k rows of four panels.
+func wide(isa asm.ISA) {
+	TEXT("packWide"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, k, far, panel int)")
+	Pragma("noescape")
+	Doc("packWide" + isa.Suffix + " is packRows of four panels at once, panel bytes apart, while what lies far bytes ahead is fetched. k is not 0.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	ld, k := Load(Param("ld"), GP64()), Load(Param("k"), GP64())
+	far, panel := Load(Param("far"), GP64()), Load(Param("panel"), GP64())
+	ahead, panel3 := GP64(), GP64()
+	LEAQ(Mem{Base: src, Index: far, Scale: 1}, ahead)
+	LEAQ(Mem{Base: panel, Index: panel, Scale: 2}, panel3)
+	Label("loop")
+	for p := range 4 {
+		PREFETCHT0(Mem{Base: ahead, Disp: 128 * p})
+		PREFETCHT0(Mem{Base: ahead, Disp: 128*p + 64})
+		to := Mem{Base: dst}
+		switch p {
+		case 1, 2:
+			to.Index, to.Scale = panel, uint8(p)
+		case 3:
+			to.Index, to.Scale = panel3, 1
+		}
+		for at := 0; at < 32; at += isa.Lanes {
+			v := isa.Vec()
+			VMOVUPS(Mem{Base: src, Disp: 128*p + 4*at}, v)
+			to.Disp = 4 * at
+			VMOVUPS(v, to)
+		}
+	}
+	ADDQ(ld, src)
+	ADDQ(ld, ahead)
+	ADDQ(U32(128), dst)
+	DECQ(k)
+	JNE(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
 }
 
 // turn transposes lanes columns, each contiguous, over blocks of lanes steps.
