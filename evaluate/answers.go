@@ -17,10 +17,10 @@ import (
 
 // newAnswers is exact match and F1 of extracted answers, on the scale of its
 // reference.
-func newAnswers(name, what string, scale float64, score func(pred string, golds []string) (em, f float64)) func(*spec, *Request) (family, error) {
+func newAnswers(name, what string, scale float64, cut splitter, score func(pred string, golds []string) (em, f float64)) func(*spec, *Request) (family, error) {
 	return func(*spec, *Request) (family, error) {
 		return &meanFamily{
-			values: []string{name + "-em", name + "-f1"}, what: what, scale: scale,
+			values: []string{name + "-em", name + "-f1"}, what: what, scale: scale, cut: cut,
 			prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 				return func() scorer {
 					return func(i int, row []float64) { row[0], row[1] = score(c.Predictions[i], c.References[i]) }
@@ -30,13 +30,14 @@ func newAnswers(name, what string, scale float64, score func(pred string, golds 
 	}
 }
 
+// answerWords are the words of an answer that SQuAD's scripts count.
+func answerWords(text string) []string { return pytext.Fields(squad.Normalise(text)) }
+
 // newCMRC is CMRC 2018's exact match, F1 and their mean.
 func newCMRC(*spec, *Request) (family, error) {
 	return &meanFamily{
 		values: []string{"cmrc-em", "cmrc-f1", "cmrc-average"}, what: "cmrc2018 v5|words:nltk-3.10.4, one sentence", scale: 100,
-		see: func(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
-			return seenText(c, cmrc.Pieces), nil
-		},
+		cut: cmrc.Pieces,
 		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 			return func() scorer {
 				return func(i int, row []float64) {
@@ -57,7 +58,7 @@ const probField = "no_answer_probability"
 func newSquad2(s *spec, _ *Request) (family, error) {
 	threshold := s.number("threshold", 1, 0, 1)
 	return &groupFamily{
-		unanswered: true, parts: []string{"-em", "-f1"}, what: fmt.Sprintf("squad-2.0 official script|threshold:%g", threshold), fields: []string{probField},
+		unanswered: true, cut: answerWords, parts: []string{"-em", "-f1"}, what: fmt.Sprintf("squad-2.0 official script|threshold:%g", threshold), fields: []string{probField},
 		open: func(c *corpus) ([]string, func(int, []float64, []bool), error) {
 			labels, place := []string{"squad2"}, [2]int{}
 			var found [2]bool
@@ -116,7 +117,7 @@ func (c *corpus) probabilities() ([]float64, error) {
 // newSquad2Best is the best that any threshold gives, and where.
 func newSquad2Best(*spec, *Request) (family, error) {
 	return &setFamily{
-		unanswered: true, fields: []string{probField},
+		unanswered: true, cut: answerWords, fields: []string{probField},
 		values: []string{"squad2-best-em", "squad2-best-em-threshold", "squad2-best-f1", "squad2-best-f1-threshold"}, what: "squad-2.0 official script|best threshold",
 		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			prob, err := c.probabilities()
@@ -155,7 +156,7 @@ func newSquad2Best(*spec, *Request) (family, error) {
 // newVE is accuracy over all pairs and over those of each label, in percent.
 func newVE(*spec, *Request) (family, error) {
 	return &groupFamily{
-		what: "SNLI-VE|exact, by the reference's label", empty: math.NaN(),
+		what: "SNLI-VE|exact, by the reference's label", cut: stripped, empty: math.NaN(),
 		open: func(c *corpus) ([]string, func(int, []float64, []bool), error) {
 			labels, place := []string{"snli-ve"}, make(map[string]int)
 			seen := make(map[string]bool)
@@ -184,7 +185,7 @@ func newVE(*spec, *Request) (family, error) {
 // for every pair of images. An id is SPLIT-SET-PAIR-SENTENCE.
 func newNLVR2(*spec, *Request) (family, error) {
 	return &setFamily{
-		values: []string{"nlvr2", "nlvr2-consistency"}, what: "NLVR2 metrics.py|ids SPLIT-SET-PAIR-SENTENCE",
+		values: []string{"nlvr2", "nlvr2-consistency"}, what: "NLVR2 metrics.py|ids SPLIT-SET-PAIR-SENTENCE", cut: stripped,
 		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			sentence, right := make([]string, c.n()), make([]bool, c.n())
 			for i, id := range c.IDs {

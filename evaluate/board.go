@@ -62,7 +62,7 @@ func newBoard(b board) func(*spec, *Request) (family, error) {
 		if b.name == "glue" {
 			form = s.choice("form", "labels", "t5")
 		}
-		f := &setFamily{what: fmt.Sprintf("%s leaderboard|average:%s|no number counts 0", b.what, average)}
+		f := &setFamily{cut: stripped, what: fmt.Sprintf("%s leaderboard|average:%s|no number counts 0", b.what, average)}
 		cb := ""
 		if b.name == "superglue" {
 			if cb = s.choice("cb", "present", "fixed"); cb == "fixed" {

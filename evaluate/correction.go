@@ -146,6 +146,23 @@ func (f *maxmatchFamily) total(sum, values []float64) {
 
 func (f *maxmatchFamily) one(_ int, row, values []float64) { f.total(row, values) }
 
+func (f *maxmatchFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return func(i int) ([]string, [][]string) {
+		return pytext.Fields(c.Predictions[i]), [][]string{editLines(c.References[i][0])}
+	}, nil
+}
+
+// editLines are the lines of edits of an M2 block, less their letter A.
+func editLines(block string) []string {
+	out := []string{}
+	for line := range strings.Lines(block) {
+		if rest, ok := strings.CutPrefix(line, "A "); ok {
+			out = append(out, strings.TrimSpace(rest))
+		}
+	}
+	return out
+}
+
 // errantModes are the ways to compare edits, by their names.
 var errantModes = []string{"correction", "detection", "tokens", "typed"}
 
@@ -229,22 +246,9 @@ func (f *errantFamily) variant() string {
 
 // edits returns the edits of an example's prediction and of its references.
 func (f *errantFamily) edits(c *corpus, i int) (hyp, ref []errant.Edit, cut bool, err error) {
-	blocks := [2]string{c.Predictions[i], ""}
-	if f.found {
-		if blocks, cut, err = f.blocks(c, i); err != nil {
-			return nil, nil, false, err
-		}
-	} else {
-		if len(c.References[i]) != 1 {
-			return nil, nil, false, c.refuseReference(i, "%d references, want one block of an M2 file", len(c.References[i]))
-		}
-		blocks[1] = c.References[i][0]
-		for k, b := range blocks {
-			if !isBlock(b) {
-				refuse := []func(int, string, ...any) error{c.refusePrediction, c.refuseReference}[k]
-				return nil, nil, false, refuse(i, "%.40q is no block of an M2 file (S SENTENCE, A EDIT ...)%s", b, f.advice())
-			}
-		}
+	blocks, cut, err := f.sides(c, i)
+	if err != nil {
+		return nil, nil, false, err
 	}
 	var line *errant.LineError
 	if hyp, err = errant.ParseBlock(blocks[0]); errors.As(err, &line) {
@@ -256,9 +260,48 @@ func (f *errantFamily) edits(c *corpus, i int) (hyp, ref []errant.Edit, cut bool
 	return hyp, ref, cut, nil
 }
 
+// sides returns the blocks of an example's prediction and references.
+func (f *errantFamily) sides(c *corpus, i int) (blocks [2]string, cut bool, err error) {
+	if f.found {
+		return f.blocks(c, i)
+	}
+	if len(c.References[i]) != 1 {
+		return blocks, false, c.refuseReference(i, "%d references, want one block of an M2 file", len(c.References[i]))
+	}
+	blocks = [2]string{c.Predictions[i], c.References[i][0]}
+	for k, b := range blocks {
+		if !isBlock(b) {
+			refuse := []func(int, string, ...any) error{c.refusePrediction, c.refuseReference}[k]
+			return blocks, false, refuse(i, "%.40q is no block of an M2 file (S SENTENCE, A EDIT ...)%s", b, f.advice())
+		}
+	}
+	return blocks, false, nil
+}
+
 // isBlock reports a text that begins with a line S.
 func isBlock(text string) bool {
 	return strings.HasPrefix(text, "S") && (len(text) == 1 || text[1] == ' ' || text[1] == '\n')
+}
+
+// seen shows the edits of either side, as M2 files have them.
+func (f *errantFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	f.look(c)
+	shown := make([][2]string, c.n())
+	for i := range shown {
+		var err error
+		if shown[i], _, err = f.sides(c, i); err != nil {
+			return nil, err
+		}
+	}
+	return func(i int) ([]string, [][]string) { return editLines(shown[i][0]), [][]string{editLines(shown[i][1])} }, nil
+}
+
+// look finds out whether edits have to be found in texts.
+func (f *errantFamily) look(c *corpus) {
+	f.found, f.cut = false, 0
+	for i := 0; i < c.n() && f.finder != nil && !f.found; i++ {
+		f.found = c.attribute(i, sourceField) != "" || c.note(i, sourceField) != ""
+	}
 }
 
 // advice says where edits come from.
@@ -294,10 +337,7 @@ func (f *errantFamily) blocks(c *corpus, i int) (blocks [2]string, cut bool, err
 // annotators, which looks at all sentences before.
 func (f *errantFamily) prepare(ctx context.Context, c *corpus) (func() scorer, error) {
 	const some = 1024
-	f.found, f.cut = false, 0
-	for i := 0; i < c.n() && f.finder != nil && !f.found; i++ {
-		f.found = c.attribute(i, sourceField) != "" || c.note(i, sourceField) != ""
-	}
+	f.look(c)
 	chooser := errant.Chooser{Options: f.opt}
 	counts := make([]errant.Count, c.n())
 	type sides struct{ hyp, ref []errant.Edit }

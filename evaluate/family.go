@@ -24,6 +24,9 @@ type family interface {
 	total(sum, values []float64)
 	// one computes the values of example i; NaN where there is none.
 	one(i int, row, values []float64)
+	// seen returns what the metric sees of example i: the pieces of the
+	// prediction and of the references.
+	seen(ctx context.Context, c *corpus) (func(i int) (pred []string, refs [][]string), error)
 }
 
 // listSeparator stands between the texts of an attribute that is a list.
@@ -73,12 +76,12 @@ func families() []entry {
 		{"matthews", "scikit-learn 1.9.1", "", "", newMatthews},
 		{"pearson", "SciPy 1.17.1", "float=64|32", "", newCorrelation("pearson")},
 		{"spearman", "SciPy 1.17.1", "float=64|32", "", newCorrelation("spearman")},
-		{"squad", "SQuAD 1.1 official script", "", "", newAnswers("squad", "squad-1.1 official script", 100, squad.V1)},
+		{"squad", "SQuAD 1.1 official script", "", "", newAnswers("squad", "squad-1.1 official script", 100, answerWords, squad.V1)},
 		{"squad2", "SQuAD 2.0 official script: all, HasAns, NoAns", "threshold=1", "no_answer_probability of predictions for a threshold", newSquad2},
 		{"squad2-best", "SQuAD 2.0 official script: best threshold", "", "no_answer_probability of predictions", newSquad2Best},
-		{"record", "SuperGLUE ReCoRD", "", "", newAnswers("record", "super_glue record_evaluation", 1, squad.V1)},
+		{"record", "SuperGLUE ReCoRD", "", "", newAnswers("record", "super_glue record_evaluation", 1, answerWords, squad.V1)},
 		{"cmrc", "CMRC 2018 script, version 5", "", "", newCMRC},
-		{"drcd", "DRCD: SQuAD 1.1 script, characters", "", "", newAnswers("drcd", "drcd: squad-1.1 script|characters", 100, squad.DRCD)},
+		{"drcd", "DRCD: SQuAD 1.1 script, characters", "", "", newAnswers("drcd", "drcd: squad-1.1 script|characters", 100, squad.Characters, squad.DRCD)},
 		{"multirc", "SuperGLUE MultiRC", "", "ids that end in /ANSWER", newMultiRC},
 		{"glue", "GLUE leaderboard: every task's metrics and their average", "average=tasks|values, form=labels|t5", "ids TASK/ID", newBoard(glueBoard)},
 		{"superglue", "SuperGLUE leaderboard: every task's metrics and their average", "average=tasks|values, cb=present|fixed", "ids TASK/ID", newBoard(superGLUEBoard)},

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"espalier/evaluate/pytext"
 	"espalier/evaluate/stats"
 )
-
-var errNothingSeen = errors.New("the metric compares whole texts")
 
 // newPltrdy is the package rouge 1.0.1; zh is the same on text whose characters
 // are separated.
@@ -89,6 +86,16 @@ func refuseEmpty(c *corpus, cut func(string) string) error {
 	return nil
 }
 
+// blankOr cuts at white space, or into characters.
+func blankOr(seg string) splitter {
+	return func(text string) []string {
+		if seg == "char" {
+			text = pltrdy.Characters(text)
+		}
+		return pytext.Fields(text)
+	}
+}
+
 // numbered are the texts of a corpus as numbers of words.
 func numbered(c *corpus, seg string) (hyps [][]uint32, refs [][][]uint32) {
 	var words ngram.Words
@@ -131,9 +138,13 @@ func newNLTK(s *spec, _ *Request) (family, error) {
 		return nil, nltkbleu.ErrMethod6
 	}
 	if f.opt.Method >= 5 {
-		return &setFamily{values: f.names(), what: f.variant(), single: true, open: f.open}, nil
+		return &setFamily{values: f.names(), what: f.variant(), single: true, cut: blankOr(f.seg), open: f.open}, nil
 	}
 	return f, nil
+}
+
+func (f *nltkFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenText(c, blankOr(f.seg)), nil
 }
 
 func (f *nltkFamily) names() []string { return []string{"nltk-bleu"} }
@@ -204,7 +215,7 @@ func (f *nltkFamily) score(sum []float64, last nltkbleu.Last) float64 {
 func newGLEU(s *spec, _ *Request) (family, error) {
 	seg := s.choice("seg", "blank", "char")
 	return &ratioFamily{
-		name: "nltk-gleu", what: "nltk-3.10.4|n:1-4|seg:" + seg,
+		name: "nltk-gleu", what: "nltk-3.10.4|n:1-4|seg:" + seg, cut: blankOr(seg),
 		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 			hyps, refs := numbered(c, seg)
 			return func() scorer {
@@ -222,7 +233,7 @@ func newGLEU(s *spec, _ *Request) (family, error) {
 func newDistinct(s *spec, _ *Request) (family, error) {
 	seg := s.choice("seg", "blank", "char")
 	return &setFamily{
-		values: []string{"distinct-1", "distinct-2", "distinct-3", "distinct-4"}, what: "distinct|seg:" + seg, free: true,
+		values: []string{"distinct-1", "distinct-2", "distinct-3", "distinct-4"}, what: "distinct|seg:" + seg, free: true, cut: blankOr(seg),
 		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			return func() stats.Places {
 				return func(places []int, values []float64) {

@@ -65,7 +65,7 @@ func bestRouge(s *rougescore.Scorer, c *corpus, i int) [4]rougescore.Score {
 // rougeBootstrap gives low, middle and high F of rouge_score's
 // BootstrapAggregator with 1,000 resamples after numpy.random.seed.
 func rougeBootstrap(stem bool, seed uint32) family {
-	f := &setFamily{what: fmt.Sprintf("rouge_score-0.1.2|stem:%t|bootstrap:1000|seed:%d", stem, seed)}
+	f := &setFamily{cut: func(text string) []string { return rougescore.Tokens(text, stem) }, what: fmt.Sprintf("rouge_score-0.1.2|stem:%t|bootstrap:1000|seed:%d", stem, seed)}
 	for _, t := range rougeTypes {
 		f.values = append(f.values, t, t+"-low", t+"-high")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 
 	"espalier/evaluate/ngram"
 	"espalier/evaluate/nltkbleu"
@@ -67,6 +68,11 @@ type groupFamily struct {
 	// open looks at the corpus and returns the labels and a function of an
 	// example, which sets the scores for every group and tells which it is in.
 	open func(c *corpus) (labels []string, score func(i int, scores []float64, in []bool), err error)
+	cut  splitter // what is seen of a text
+}
+
+func (f *groupFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenText(c, f.cut), nil
 }
 
 func (f *groupFamily) variant() string      { return f.what }
@@ -171,13 +177,30 @@ func fill(scores []float64, v float64) {
 
 var vqaVersions = []string{"2021", "2016", "always", "min3"}
 
+// A vqaFamily shows the texts as the version processes them.
+type vqaFamily struct {
+	groupFamily
+	version vqa.Version
+}
+
+func (f *vqaFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return func(i int) ([]string, [][]string) {
+		p, golds := vqa.Texts(c.Predictions[i], c.References[i], f.version)
+		refs := make([][]string, len(golds))
+		for k, g := range golds {
+			refs[k] = []string{g}
+		}
+		return []string{p}, refs
+	}, nil
+}
+
 // newVQA is the accuracy of the VQA challenges, in percent, also by type of
 // answer, or of question and answer, where the references name types.
 func newVQA(s *spec, _ *Request) (family, error) {
 	version := s.choice("version", vqaVersions...)
 	types := s.choice("types", "answer", "all", "none")
 	v := vqa.Version(max(0, slices.Index(vqaVersions, version)))
-	f := &groupFamily{what: "GT-Vision-Lab/VQA|version:" + version, empty: math.NaN()}
+	f := &vqaFamily{groupFamily{what: "GT-Vision-Lab/VQA|version:" + version, empty: math.NaN()}, v}
 	switch types {
 	case "answer":
 		f.fields = []string{"answer_type"}
@@ -209,7 +232,13 @@ func sortedKeys(m map[string]bool) []string {
 // the original draws a choice.
 func newScienceQA(s *spec, _ *Request) (family, error) {
 	topics := s.bool("topics", false)
-	f := &groupFamily{what: "lupantech/ScienceQA-2cbf831|unparsed:wrong", empty: -1, fields: []string{"subject", "grade", "hint", "image", "topic"}}
+	choice := func(text string) []string {
+		if k, ok := scienceqa.Choice(text); ok {
+			return []string{strconv.Itoa(k)}
+		}
+		return []string{}
+	}
+	f := &groupFamily{what: "lupantech/ScienceQA-2cbf831|unparsed:wrong", cut: choice, empty: -1, fields: []string{"subject", "grade", "hint", "image", "topic"}}
 	f.open = func(c *corpus) ([]string, func(int, []float64, []bool), error) {
 		labels := []string{"scienceqa"}
 		for _, column := range scienceqa.Columns[1:] {
@@ -266,6 +295,18 @@ func (f *rationaleFamily) total(sum, values []float64) {
 	}
 }
 
+func (f *rationaleFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return func(i int) ([]string, [][]string) {
+		hyp, ref := f.texts(c, i)
+		return scienceqa.Tokens(hyp), [][]string{scienceqa.Tokens(ref)}
+	}, nil
+}
+
+// texts returns the explanation and what it is compared with.
+func (f *rationaleFamily) texts(c *corpus, i int) (hyp, ref string) {
+	return scienceqa.Explanation(c.Predictions[i]), c.attribute(i, "lecture") + " " + c.attribute(i, "solution")
+}
+
 func (f *rationaleFamily) prepare(_ context.Context, c *corpus) (func() scorer, error) {
 	for i := range c.n() {
 		if c.attribute(i, "solution") == "" && c.attribute(i, "lecture") == "" {
@@ -277,7 +318,7 @@ func (f *rationaleFamily) prepare(_ context.Context, c *corpus) (func() scorer, 
 		counter := nltkbleu.NewCounter(4)
 		var rouge pltrdy.Scorer
 		return func(i int, row []float64) {
-			hyp, ref := scienceqa.Explanation(c.Predictions[i]), c.attribute(i, "lecture")+" "+c.attribute(i, "solution")
+			hyp, ref := f.texts(c, i)
 			var words ngram.Words
 			number := func(s string) []uint32 {
 				var ids []uint32

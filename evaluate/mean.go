@@ -16,6 +16,7 @@ type meanFamily struct {
 	whole  bool    // an example's score looks at the whole set
 	prep   func(ctx context.Context, c *corpus) (func() scorer, error)
 	see    func(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error)
+	cut    splitter // what is seen of a text, if see is nil
 }
 
 func (f *meanFamily) names() []string { return f.values }
@@ -61,7 +62,7 @@ func (f *meanFamily) scaled(x float64) float64 {
 
 func (f *meanFamily) seen(ctx context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
 	if f.see == nil {
-		return nil, errNothingSeen
+		return seenText(c, f.cut), nil
 	}
 	return f.see(ctx, c)
 }
@@ -71,6 +72,7 @@ type setFamily struct {
 	values []string
 	what   string
 	free   bool     // needs no references
+	cut    splitter // what is seen of a text
 	fields []string // attributes
 	// unanswered is as groupFamily's.
 	unanswered bool
@@ -87,6 +89,10 @@ func (f *setFamily) names() []string      { return f.values }
 func (f *setFamily) variant() string      { return f.what }
 func (f *setFamily) width() int           { return 0 }
 func (f *setFamily) attributes() []string { return f.fields }
+
+func (f *setFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenText(c, f.cut), nil
+}
 
 func (f *setFamily) prepare(ctx context.Context, c *corpus) (_ func() scorer, err error) {
 	f.of, err = f.open(ctx, c)
@@ -110,8 +116,13 @@ func (f *setFamily) one(i int, _, values []float64) {
 type ratioFamily struct {
 	name  string
 	what  string
-	scale float64 // 0 means 1
+	scale float64  // 0 means 1
+	cut   splitter // what is seen of a text
 	prep  func(ctx context.Context, c *corpus) (func() scorer, error)
+}
+
+func (f *ratioFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenText(c, f.cut), nil
 }
 
 func (f *ratioFamily) names() []string { return []string{f.name} }

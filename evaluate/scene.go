@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"strings"
 
 	"espalier/evaluate/meteor"
 	"espalier/evaluate/spice"
@@ -19,7 +20,17 @@ func newSPICE(_ *spec, r *Request) (family, error) {
 		m.Senses, what = d.Senses, "spice-1.0|tuples given|synsets:meteor"
 	}
 	return &groupFamily{
-		parts: []string{"", "-p", "-r"}, what: what, scale: 1, empty: math.NaN(),
+		parts: []string{"", "-p", "-r"}, what: what, scale: 1, empty: math.NaN(), cut: func(text string) []string {
+			list, err := spice.Parse(text)
+			if err != nil {
+				return []string{text}
+			}
+			var out []string
+			for _, t := range list {
+				out = append(out, strings.Join(t, " "))
+			}
+			return out
+		},
 		open: func(c *corpus) ([]string, func(int, []float64, []bool), error) {
 			preds, refs := make([][]spice.Tuple, c.n()), make([][]spice.Tuple, c.n())
 			for i, text := range c.Predictions {

@@ -10,12 +10,6 @@ import (
 	"espalier/pipeline"
 )
 
-// A seer is a family that can show what it saw after tokenisation.
-type seer interface {
-	// seen returns the pieces of example i's prediction and references.
-	seen(ctx context.Context, c *corpus) (func(i int) (pred []string, refs [][]string), error)
-}
-
 // Tokens writes what a metric sees after tokenisation, one JSON object an
 // example: {"id", "prediction", "references"}, each text a list of pieces.
 func Tokens(ctx context.Context, r Request, w io.Writer) error {
@@ -36,11 +30,10 @@ func Tokens(ctx context.Context, r Request, w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for k, f := range fams {
-		s, ok := f.(seer)
-		if !ok {
-			continue
+		if err := r.usable(c, f, k); err != nil {
+			return err
 		}
-		at, err := s.seen(ctx, c)
+		at, err := f.seen(ctx, c)
 		if err != nil {
 			return err
 		}

@@ -135,8 +135,29 @@ func (f *terFamily) prepare(_ context.Context, c *corpus) (func() scorer, error)
 	}, nil
 }
 
-// seenText is seer's method of metrics that cut one text at a time.
-func seenText(c *corpus, cut func(string) []string) func(int) ([]string, [][]string) {
+func (f *terFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return func(i int) ([]string, [][]string) {
+		_, refs := seenText(c, f.opt.TokenizeReference)(i)
+		return f.opt.Tokenize(c.Predictions[i]), refs
+	}, nil
+}
+
+func (f *chrfFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenText(c, f.opt.Pieces), nil
+}
+
+// A splitter makes pieces of a text.
+type splitter func(string) []string
+
+// stripped is the text as one piece, without white space at its ends.
+func stripped(text string) []string { return []string{pytext.Strip(text)} }
+
+// seenText is seer's method of metrics that cut one text at a time; without a
+// splitter the text is one piece.
+func seenText(c *corpus, cut splitter) func(int) ([]string, [][]string) {
+	if cut == nil {
+		cut = func(text string) []string { return []string{text} }
+	}
 	return func(i int) ([]string, [][]string) {
 		refs := make([][]string, len(c.References[i]))
 		for j, r := range c.References[i] {

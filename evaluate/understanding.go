@@ -21,7 +21,7 @@ import (
 // ends aside.
 func newAccuracy(s *spec, _ *Request) (family, error) {
 	return &meanFamily{
-		values: []string{"accuracy"}, what: "scikit-learn-1.9.1|strings stripped",
+		values: []string{"accuracy"}, what: "scikit-learn-1.9.1|strings stripped", cut: stripped,
 		prep: func(_ context.Context, c *corpus) (func() scorer, error) {
 			return func() scorer {
 				return func(i int, row []float64) {
@@ -83,6 +83,10 @@ func finite(text string) (float64, error) {
 		return 0, errNoNumber
 	}
 	return x, nil
+}
+
+func (f *confusionFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
+	return seenText(c, stripped), nil
 }
 
 func (f *confusionFamily) names() []string { return []string{f.name} }
@@ -205,7 +209,7 @@ func newCorrelation(name string) func(*spec, *Request) (family, error) {
 			return x, err
 		}
 		return &setFamily{
-			values: []string{name}, what: map[bool]string{false: "scipy-1.17.1|float64", true: "scipy-1.17.1|of float32"}[single],
+			values: []string{name}, cut: stripped, what: map[bool]string{false: "scipy-1.17.1|float64", true: "scipy-1.17.1|of float32"}[single],
 			open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 				x, y := make([]float64, c.n()), make([]float64, c.n())
 				for i, p := range c.Predictions {
@@ -270,7 +274,7 @@ func isTruth(label string) bool {
 // behind "/", "_" or "-".
 func newMultiRC(s *spec, _ *Request) (family, error) {
 	return &setFamily{
-		values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, what: "super_glue evaluate_multirc|question: id less its last part",
+		values: []string{"multirc-em", "multirc-f1m", "multirc-f1a"}, cut: stripped, what: "super_glue evaluate_multirc|question: id less its last part",
 		open: func(_ context.Context, c *corpus) (func() stats.Places, error) {
 			questions := make([]string, c.n())
 			for i := range c.IDs {

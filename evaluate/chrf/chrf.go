@@ -124,6 +124,21 @@ func count(stats []float64, m *ngram.Matcher, ref int) {
 	}
 }
 
+// Pieces are the characters that are counted, and behind them the words if
+// these are counted too.
+func (o *Options) Pieces(s string) []string {
+	c := NewCounter(*o)
+	c.cut(&c.hyp, s)
+	var out []string
+	for _, r := range c.hyp.chars {
+		out = append(out, string(rune(r)))
+	}
+	for _, w := range c.hyp.words {
+		out = append(out, c.words.Word(w))
+	}
+	return out
+}
+
 // cut sets t to the characters and words of a segment.
 func (c *Counter) cut(t *text, s string) {
 	if c.opt.Lowercase {

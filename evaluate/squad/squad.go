@@ -116,6 +116,9 @@ func V2(pred string, golds []string) (em, f float64, hasAnswer bool) {
 // drcdMarks are the marks that DRCD's script takes out beside SQuAD's.
 const drcdMarks = "《》？，。、；："
 
+// Characters are those of an answer that DRCD's script counts.
+func Characters(s string) []string { return strings.Split(normalise(s, drcdMarks), "") }
+
 // DRCD returns exact match and F1, the best over the gold answers, as the
 // script of DRCD, which is version 1.1's with further marks and characters in
 // the place of words (DRCKnowledgeTeam/DRCD#6); blanks are characters.

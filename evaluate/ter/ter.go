@@ -47,7 +47,18 @@ func (o *Options) Signature(refs int) string {
 	return fmt.Sprintf("nrefs:%s|case:%s|tok:tercom|norm:%s|punct:%s|asian:%s|version:%s", n, c, yes[o.Normalize], yes[!o.NoPunct], yes[o.Asian], sacrebleu.Version)
 }
 
-// Tokenize returns the words that are compared.
+// TokenizeReference returns the words of a reference. sacrebleu cuts it, and
+// then cuts what came of it, which separates a possessive before a break that
+// is no blank.
+func (o *Options) TokenizeReference(s string) []string {
+	words := o.Tokenize(s)
+	if !o.Normalize {
+		return words // they stay as they are
+	}
+	return o.Tokenize(strings.Join(words, " "))
+}
+
+// Tokenize returns the words of a hypothesis.
 func (o *Options) Tokenize(s string) []string {
 	s = pytext.StripRight(s)
 	if !o.Case {
@@ -105,18 +116,18 @@ func asianPunctuation(r rune) bool {
 // Count returns the edits of a segment and the length of its references.
 func (o *Options) Count(hyp string, refs []string) (edits int, length float64) {
 	var words ngram.Words
-	number := func(s string) []uint32 {
+	number := func(list []string) []uint32 {
 		var ids []uint32
-		for _, w := range o.Tokenize(s) {
+		for _, w := range list {
 			ids = append(ids, words.Number(w))
 		}
 		return ids
 	}
-	h := number(hyp)
+	h := number(o.Tokenize(hyp))
 	edits = math.MaxInt
 	total := 0
 	for _, r := range refs {
-		ref := number(r)
+		ref := number(o.TokenizeReference(r))
 		total += len(ref)
 		edits = min(edits, Edits(h, ref))
 	}

@@ -82,6 +82,22 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// References are cut twice, as in sacrebleu 2.6.0: with a next line between
+// words the second cut sees a possessive that the first does not.
+func TestReferencesAreCutTwice(t *testing.T) {
+	o := Options{Normalize: true}
+	text := "it's\u0085-a cat"
+	if hyp, ref := o.Tokenize(text), o.TokenizeReference(text); len(hyp) != 3 || len(ref) != 4 {
+		t.Errorf("hypothesis %q, reference %q", hyp, ref)
+	}
+	if e, l := o.Count(text, []string{text}); e != 2 || l != 4 {
+		t.Errorf("%d edits of %v words, want 2 of 4", e, l)
+	}
+	if e, l := (&Options{}).Count(text, []string{text}); e != 0 || l != 3 {
+		t.Errorf("not normalised: %d edits of %v words, want 0 of 3", e, l)
+	}
+}
+
 func BenchmarkEdits(b *testing.B) {
 	ref := make([]uint32, 40)
 	hyp := make([]uint32, 40)

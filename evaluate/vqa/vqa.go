@@ -103,9 +103,8 @@ func clean(s string) string {
 // Process is both steps.
 func Process(s string) string { return DigitsAndArticles(Punctuation(s)) }
 
-// Accuracy returns the accuracy of a prediction in [0, 1]; answers must not be
-// empty.
-func Accuracy(prediction string, answers []string, v Version) float64 {
+// Texts returns a prediction and its answers as they are compared.
+func Texts(prediction string, answers []string, v Version) (string, []string) {
 	golds := make([]string, len(answers))
 	several := false
 	for i, a := range answers {
@@ -131,6 +130,13 @@ func Accuracy(prediction string, answers []string, v Version) float64 {
 		}
 		prediction = Process(prediction)
 	}
+	return prediction, golds
+}
+
+// Accuracy returns the accuracy of a prediction in [0, 1]; answers must not be
+// empty.
+func Accuracy(prediction string, answers []string, v Version) float64 {
+	prediction, golds := Texts(prediction, answers, v)
 	matches := 0
 	for _, g := range golds {
 		if g == prediction {
