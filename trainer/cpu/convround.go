@@ -3,7 +3,9 @@ package cpu
 import (
 	"unsafe"
 
+	"espalier/trainer/kernel/finish"
 	"espalier/trainer/kernel/gemm"
+	"espalier/trainer/op"
 )
 
 // asHalves is memory of numbers as memory of bfloat16 numbers.
@@ -20,7 +22,7 @@ type flatJob struct {
 
 func (j *flatJob) Tile(_, t int) {
 	lo, hi := t*j.part, min((t+1)*j.part, len(j.src))
-	gemm.RoundHalf(j.dst[lo:hi], j.src[lo:hi])
+	finish.Half(j.dst[lo:hi], j.src[lo:hi])
 }
 
 // roundedConv runs a convolution whose filters are packed for rounding: the
@@ -47,7 +49,15 @@ func (d *Device) roundImage(j *convJob) {
 	j.rounded = image
 }
 
-// roundedTile computes pixels lo to hi, all channels.
+// simple reports whether the epilogue is one of finish.Tile's or TileHalf's.
+func (j *convJob) simple() bool {
+	e := &j.e
+	return e.alpha == 1 && e.bias != nil && e.pre == nil && e.drop.Below == 0 && (e.act == op.None || e.act == op.ReLU) &&
+		(e.residual == nil || !j.own && j.yHalf == nil && (e.actLast || e.act == op.None))
+}
+
+// roundedTile computes pixels lo to hi, all channels. Panels of them are
+// finished while they are near, if the epilogue allows it.
 func (j *convJob) roundedTile(thread, lo, hi int) {
 	k, m := j.kh*j.kw*j.in, hi-lo
 	// Rows a multiple of 4096 bytes apart would share sets of the cache.
@@ -60,9 +70,13 @@ func (j *convJob) roundedTile(thread, lo, hi int) {
 	if direct {
 		words = 0
 	}
-	buf := j.d.local[thread].take(words + m*j.outs)
+	simple, width := j.simple(), j.outs
+	if simple {
+		width = gemm.Panel
+	}
+	buf := j.d.local[thread].take(words + m*width)
 	a, c := asHalves(buf[:words]), buf[words:]
-	if j.yHalf == nil && !j.own {
+	if j.yHalf == nil && !j.own && !simple {
 		c = j.y[lo*j.outs : hi*j.outs]
 	}
 	if direct {
@@ -71,16 +85,41 @@ func (j *convJob) roundedTile(thread, lo, hi int) {
 	for r := 0; r < m && !direct; r++ {
 		row := a[r*stride:][:k+k&1]
 		if j.rounded == nil {
-			gemm.RoundHalf(row[:k], j.x[(lo+r)*k:][:k])
+			finish.Half(row[:k], j.x[(lo+r)*k:][:k])
 		} else {
 			gather(j, row[:k], j.rounded, lo+r)
 		}
 		clear(row[k:])
 	}
+	if simple {
+		j.panelsOf(a, stride, c, lo, m)
+		return
+	}
 	p := gemm.Rounded{M: m, N: j.outs, K: k, A: a, RowA: stride, B: j.half, C: c, LDC: j.outs}
 	p.Block(0, m, 0, j.outs)
 	j.finish(c, lo, m)
 	if j.yHalf != nil {
-		gemm.RoundHalf(j.yHalf[lo*j.outs:hi*j.outs], c)
+		finish.Half(j.yHalf[lo*j.outs:hi*j.outs], c)
+	}
+}
+
+// panelsOf computes m pixels from lo on, some channels at a time, in c, and
+// finishes them from there.
+func (j *convJob) panelsOf(a []uint16, stride int, c []float32, lo, m int) {
+	k := j.kh * j.kw * j.in
+	relu := j.e.act == op.ReLU
+	for n := 0; n < j.outs; n += gemm.Panel {
+		cols := min(gemm.Panel, j.outs-n)
+		p := gemm.Rounded{M: m, N: cols, K: k, A: a, RowA: stride, B: j.half[gemm.PairsLen(k, n):], C: c, LDC: gemm.Panel}
+		p.Block(0, m, 0, cols)
+		at := lo*j.outs + n
+		switch {
+		case j.yHalf != nil:
+			finish.TileHalf(j.yHalf[at:], j.outs, c, j.e.bias[n:], m, cols, relu)
+		case j.e.residual != nil:
+			finish.Tile(j.y[at:], j.outs, c, j.e.bias[n:], j.e.residual[at:], m, cols, relu)
+		default:
+			finish.Tile(j.y[at:], j.outs, c, j.e.bias[n:], nil, m, cols, relu)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"espalier/trainer/kernel/finish"
 	"espalier/trainer/kernel/gemm"
 	"espalier/trainer/kernel/winograd"
 	"espalier/trainer/op"
@@ -166,7 +167,7 @@ func (j *roundedTilesJob) merge(in []float32, step int, pixels []float32, tile, 
 			row, to := pixels[(2*i+k)*cols:][:cols], at+(i*j.ow+k)*j.outs
 			j.e.apply(row, to, c)
 			if j.yHalf != nil {
-				gemm.RoundHalf(j.yHalf[to:to+cols], row)
+				finish.Half(j.yHalf[to:to+cols], row)
 			} else {
 				copy(j.y[to:], row)
 			}

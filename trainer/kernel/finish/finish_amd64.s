@@ -117,6 +117,255 @@ done:
 	VZEROUPPER
 	RET
 
+// func tileAVX512(y *float32, ldy int, x *float32, bias *float32, floor float32, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tileAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+40(FP), SI
+	VBROADCASTSS floor+32(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+
+loop:
+	VADDPS     (CX), Z1, Z3
+	VMAXPS     Z3, Z0, Z3
+	VMOVUPS    Z3, (AX)
+	VADDPS     64(CX), Z2, Z3
+	VMAXPS     Z3, Z0, Z3
+	VMOVUPS    Z3, 64(AX)
+	PREFETCHT1 128(AX)
+	PREFETCHT1 192(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       BX, AX
+	DECQ       SI
+	JNE        loop
+	VZEROUPPER
+	RET
+
+// func tileAddAVX512(y *float32, ldy int, x *float32, bias *float32, residual *float32, floor float32, rows int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tileAddAVX512(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         residual+32(FP), DI
+	VBROADCASTSS floor+40(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+
+loop:
+	VADDPS     (CX), Z1, Z3
+	VADDPS     (DI), Z3, Z3
+	VMAXPS     Z3, Z0, Z3
+	VMOVUPS    Z3, (AX)
+	VADDPS     64(CX), Z2, Z3
+	VADDPS     64(DI), Z3, Z3
+	VMAXPS     Z3, Z0, Z3
+	VMOVUPS    Z3, 64(AX)
+	PREFETCHT1 128(DI)
+	PREFETCHT1 192(DI)
+	ADDQ       BX, DI
+	PREFETCHT1 128(AX)
+	PREFETCHT1 192(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       BX, AX
+	DECQ       SI
+	JNE        loop
+	VZEROUPPER
+	RET
+
+// func tileHalfAVX512(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tileHalfAVX512(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+40(FP), SI
+	VBROADCASTSS floor+32(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+
+loop:
+	VADDPS  (CX), Z1, Z3
+	VMAXPS  Z3, Z0, Z3
+	VANDPS  w80000000<>+0(SB), Z3, Z4
+	VORPS   w00400000<>+0(SB), Z3, Z5
+	VPSRLD  $0x10, Z3, Z6
+	VANDPS  w7f800000<>+0(SB), Z3, Z7
+	VCMPPS  $0x00, w00000000<>+0(SB), Z7, K1
+	VCMPPS  $0x03, Z3, Z3, K2
+	VPANDD  w00000001<>+0(SB), Z6, Z6
+	VPADDD  w00007fff<>+0(SB), Z3, Z3
+	VPADDD  Z6, Z3, Z3
+	VMOVAPS Z4, K1, Z3
+	VMOVAPS Z5, K2, Z3
+	VPSRLD  $0x10, Z3, Z3
+	VPMOVDW Z3, (AX)
+	VADDPS  64(CX), Z2, Z3
+	VMAXPS  Z3, Z0, Z3
+	VANDPS  w80000000<>+0(SB), Z3, Z4
+	VORPS   w00400000<>+0(SB), Z3, Z5
+	VPSRLD  $0x10, Z3, Z6
+	VANDPS  w7f800000<>+0(SB), Z3, Z7
+	VCMPPS  $0x00, w00000000<>+0(SB), Z7, K1
+	VCMPPS  $0x03, Z3, Z3, K2
+	VPANDD  w00000001<>+0(SB), Z6, Z6
+	VPADDD  w00007fff<>+0(SB), Z3, Z3
+	VPADDD  Z6, Z3, Z3
+	VMOVAPS Z4, K1, Z3
+	VMOVAPS Z5, K2, Z3
+	VPSRLD  $0x10, Z3, Z3
+	VPMOVDW Z3, 32(AX)
+	ADDQ    $0x00000080, CX
+	ADDQ    BX, AX
+	DECQ    SI
+	JNE     loop
+	VZEROUPPER
+	RET
+
+DATA w80000000<>+0(SB)/4, $0x80000000
+DATA w80000000<>+4(SB)/4, $0x80000000
+DATA w80000000<>+8(SB)/4, $0x80000000
+DATA w80000000<>+12(SB)/4, $0x80000000
+DATA w80000000<>+16(SB)/4, $0x80000000
+DATA w80000000<>+20(SB)/4, $0x80000000
+DATA w80000000<>+24(SB)/4, $0x80000000
+DATA w80000000<>+28(SB)/4, $0x80000000
+DATA w80000000<>+32(SB)/4, $0x80000000
+DATA w80000000<>+36(SB)/4, $0x80000000
+DATA w80000000<>+40(SB)/4, $0x80000000
+DATA w80000000<>+44(SB)/4, $0x80000000
+DATA w80000000<>+48(SB)/4, $0x80000000
+DATA w80000000<>+52(SB)/4, $0x80000000
+DATA w80000000<>+56(SB)/4, $0x80000000
+DATA w80000000<>+60(SB)/4, $0x80000000
+GLOBL w80000000<>(SB), RODATA|NOPTR, $64
+
+DATA w00400000<>+0(SB)/4, $0x00400000
+DATA w00400000<>+4(SB)/4, $0x00400000
+DATA w00400000<>+8(SB)/4, $0x00400000
+DATA w00400000<>+12(SB)/4, $0x00400000
+DATA w00400000<>+16(SB)/4, $0x00400000
+DATA w00400000<>+20(SB)/4, $0x00400000
+DATA w00400000<>+24(SB)/4, $0x00400000
+DATA w00400000<>+28(SB)/4, $0x00400000
+DATA w00400000<>+32(SB)/4, $0x00400000
+DATA w00400000<>+36(SB)/4, $0x00400000
+DATA w00400000<>+40(SB)/4, $0x00400000
+DATA w00400000<>+44(SB)/4, $0x00400000
+DATA w00400000<>+48(SB)/4, $0x00400000
+DATA w00400000<>+52(SB)/4, $0x00400000
+DATA w00400000<>+56(SB)/4, $0x00400000
+DATA w00400000<>+60(SB)/4, $0x00400000
+GLOBL w00400000<>(SB), RODATA|NOPTR, $64
+
+DATA w7f800000<>+0(SB)/4, $0x7f800000
+DATA w7f800000<>+4(SB)/4, $0x7f800000
+DATA w7f800000<>+8(SB)/4, $0x7f800000
+DATA w7f800000<>+12(SB)/4, $0x7f800000
+DATA w7f800000<>+16(SB)/4, $0x7f800000
+DATA w7f800000<>+20(SB)/4, $0x7f800000
+DATA w7f800000<>+24(SB)/4, $0x7f800000
+DATA w7f800000<>+28(SB)/4, $0x7f800000
+DATA w7f800000<>+32(SB)/4, $0x7f800000
+DATA w7f800000<>+36(SB)/4, $0x7f800000
+DATA w7f800000<>+40(SB)/4, $0x7f800000
+DATA w7f800000<>+44(SB)/4, $0x7f800000
+DATA w7f800000<>+48(SB)/4, $0x7f800000
+DATA w7f800000<>+52(SB)/4, $0x7f800000
+DATA w7f800000<>+56(SB)/4, $0x7f800000
+DATA w7f800000<>+60(SB)/4, $0x7f800000
+GLOBL w7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA w00000000<>+0(SB)/4, $0x00000000
+DATA w00000000<>+4(SB)/4, $0x00000000
+DATA w00000000<>+8(SB)/4, $0x00000000
+DATA w00000000<>+12(SB)/4, $0x00000000
+DATA w00000000<>+16(SB)/4, $0x00000000
+DATA w00000000<>+20(SB)/4, $0x00000000
+DATA w00000000<>+24(SB)/4, $0x00000000
+DATA w00000000<>+28(SB)/4, $0x00000000
+DATA w00000000<>+32(SB)/4, $0x00000000
+DATA w00000000<>+36(SB)/4, $0x00000000
+DATA w00000000<>+40(SB)/4, $0x00000000
+DATA w00000000<>+44(SB)/4, $0x00000000
+DATA w00000000<>+48(SB)/4, $0x00000000
+DATA w00000000<>+52(SB)/4, $0x00000000
+DATA w00000000<>+56(SB)/4, $0x00000000
+DATA w00000000<>+60(SB)/4, $0x00000000
+GLOBL w00000000<>(SB), RODATA|NOPTR, $64
+
+DATA w00000001<>+0(SB)/4, $0x00000001
+DATA w00000001<>+4(SB)/4, $0x00000001
+DATA w00000001<>+8(SB)/4, $0x00000001
+DATA w00000001<>+12(SB)/4, $0x00000001
+DATA w00000001<>+16(SB)/4, $0x00000001
+DATA w00000001<>+20(SB)/4, $0x00000001
+DATA w00000001<>+24(SB)/4, $0x00000001
+DATA w00000001<>+28(SB)/4, $0x00000001
+DATA w00000001<>+32(SB)/4, $0x00000001
+DATA w00000001<>+36(SB)/4, $0x00000001
+DATA w00000001<>+40(SB)/4, $0x00000001
+DATA w00000001<>+44(SB)/4, $0x00000001
+DATA w00000001<>+48(SB)/4, $0x00000001
+DATA w00000001<>+52(SB)/4, $0x00000001
+DATA w00000001<>+56(SB)/4, $0x00000001
+DATA w00000001<>+60(SB)/4, $0x00000001
+GLOBL w00000001<>(SB), RODATA|NOPTR, $64
+
+DATA w00007fff<>+0(SB)/4, $0x00007fff
+DATA w00007fff<>+4(SB)/4, $0x00007fff
+DATA w00007fff<>+8(SB)/4, $0x00007fff
+DATA w00007fff<>+12(SB)/4, $0x00007fff
+DATA w00007fff<>+16(SB)/4, $0x00007fff
+DATA w00007fff<>+20(SB)/4, $0x00007fff
+DATA w00007fff<>+24(SB)/4, $0x00007fff
+DATA w00007fff<>+28(SB)/4, $0x00007fff
+DATA w00007fff<>+32(SB)/4, $0x00007fff
+DATA w00007fff<>+36(SB)/4, $0x00007fff
+DATA w00007fff<>+40(SB)/4, $0x00007fff
+DATA w00007fff<>+44(SB)/4, $0x00007fff
+DATA w00007fff<>+48(SB)/4, $0x00007fff
+DATA w00007fff<>+52(SB)/4, $0x00007fff
+DATA w00007fff<>+56(SB)/4, $0x00007fff
+DATA w00007fff<>+60(SB)/4, $0x00007fff
+GLOBL w00007fff<>(SB), RODATA|NOPTR, $64
+
+// func halfAVX512(y *uint16, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·halfAVX512(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VMOVUPS (CX), Z0
+	VANDPS  w80000000<>+0(SB), Z0, Z1
+	VORPS   w00400000<>+0(SB), Z0, Z2
+	VPSRLD  $0x10, Z0, Z3
+	VANDPS  w7f800000<>+0(SB), Z0, Z4
+	VCMPPS  $0x00, w00000000<>+0(SB), Z4, K1
+	VCMPPS  $0x03, Z0, Z0, K2
+	VPANDD  w00000001<>+0(SB), Z3, Z3
+	VPADDD  w00007fff<>+0(SB), Z0, Z0
+	VPADDD  Z3, Z0, Z0
+	VMOVAPS Z1, K1, Z0
+	VMOVAPS Z2, K2, Z0
+	VPSRLD  $0x10, Z0, Z0
+	VPMOVDW Z0, (AX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x20, AX
+	SUBQ    $0x10, DX
+	JNE     loop
+	VZEROUPPER
+	RET
+
 // func reluAVX2(x *float32, bias *float32, n int)
 // Requires: AVX, AVX2
 TEXT ·reluAVX2(SB), NOSPLIT, $0-24
@@ -195,5 +444,272 @@ tail:
 	VMASKMOVPS   Y1, Y0, (AX)(SI*4)
 
 done:
+	VZEROUPPER
+	RET
+
+// func tileAVX2(y *float32, ldy int, x *float32, bias *float32, floor float32, rows int)
+// Requires: AVX, MMX+
+TEXT ·tileAVX2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+40(FP), SI
+	VBROADCASTSS floor+32(FP), Y0
+	VMOVUPS      (DX), Y1
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      64(DX), Y3
+	VMOVUPS      96(DX), Y4
+
+loop:
+	VADDPS     (CX), Y1, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, (AX)
+	VADDPS     32(CX), Y2, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, 32(AX)
+	VADDPS     64(CX), Y3, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, 64(AX)
+	VADDPS     96(CX), Y4, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, 96(AX)
+	PREFETCHT1 128(AX)
+	PREFETCHT1 192(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       BX, AX
+	DECQ       SI
+	JNE        loop
+	VZEROUPPER
+	RET
+
+// func tileAddAVX2(y *float32, ldy int, x *float32, bias *float32, residual *float32, floor float32, rows int)
+// Requires: AVX, MMX+
+TEXT ·tileAddAVX2(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         residual+32(FP), DI
+	VBROADCASTSS floor+40(FP), Y0
+	VMOVUPS      (DX), Y1
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      64(DX), Y3
+	VMOVUPS      96(DX), Y4
+
+loop:
+	VADDPS     (CX), Y1, Y5
+	VADDPS     (DI), Y5, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, (AX)
+	VADDPS     32(CX), Y2, Y5
+	VADDPS     32(DI), Y5, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, 32(AX)
+	VADDPS     64(CX), Y3, Y5
+	VADDPS     64(DI), Y5, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, 64(AX)
+	VADDPS     96(CX), Y4, Y5
+	VADDPS     96(DI), Y5, Y5
+	VMAXPS     Y5, Y0, Y5
+	VMOVUPS    Y5, 96(AX)
+	PREFETCHT1 128(DI)
+	PREFETCHT1 192(DI)
+	ADDQ       BX, DI
+	PREFETCHT1 128(AX)
+	PREFETCHT1 192(AX)
+	ADDQ       $0x00000080, CX
+	ADDQ       BX, AX
+	DECQ       SI
+	JNE        loop
+	VZEROUPPER
+	RET
+
+// func tileHalfAVX2(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+// Requires: AVX, AVX2
+TEXT ·tileHalfAVX2(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+40(FP), SI
+	VBROADCASTSS floor+32(FP), Y0
+	VMOVUPS      (DX), Y1
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      64(DX), Y3
+	VMOVUPS      96(DX), Y4
+
+loop:
+	VADDPS       (CX), Y1, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, (AX)
+	VADDPS       32(CX), Y2, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, 16(AX)
+	VADDPS       64(CX), Y3, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, 32(AX)
+	VADDPS       96(CX), Y4, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, 48(AX)
+	ADDQ         $0x00000080, CX
+	ADDQ         BX, AX
+	DECQ         SI
+	JNE          loop
+	VZEROUPPER
+	RET
+
+// func halfAVX2(y *uint16, x *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·halfAVX2(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VMOVUPS      (CX), Y0
+	VANDPS       w80000000<>+0(SB), Y0, Y1
+	VORPS        w00400000<>+0(SB), Y0, Y2
+	VPSRLD       $0x10, Y0, Y3
+	VANDPS       w7f800000<>+0(SB), Y0, Y4
+	VCMPPS       $0x00, w00000000<>+0(SB), Y4, Y4
+	VCMPPS       $0x03, Y0, Y0, Y5
+	VPAND        w00000001<>+0(SB), Y3, Y3
+	VPADDD       w00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y3, Y0, Y0
+	VBLENDVPS    Y4, Y1, Y0, Y0
+	VBLENDVPS    Y5, Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VMOVUPS      X0, X1
+	VEXTRACTI128 $0x01, Y0, X0
+	VPACKUSDW    X0, X1, X1
+	VMOVDQU      X1, (AX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x10, AX
+	SUBQ         $0x08, DX
+	JNE          loop
+	VZEROUPPER
+	RET
+
+// func tileHalfBF16(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+// Requires: AVX, AVX512BF16, AVX512BW, AVX512F, AVX512VL
+TEXT ·tileHalfBF16(SB), NOSPLIT, $0-48
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+40(FP), SI
+	VBROADCASTSS floor+32(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+
+loop:
+	VADDPS    (CX), Z1, Z3
+	VMAXPS    Z3, Z0, Z31
+	BYTE      $0x62
+	BYTE      $0x02
+	BYTE      $0x7e
+	BYTE      $0x48
+	BYTE      $0x72
+	BYTE      $0xff
+	VMOVDQU16 Y31, (AX)
+	VADDPS    64(CX), Z2, Z3
+	VMAXPS    Z3, Z0, Z31
+	BYTE      $0x62
+	BYTE      $0x02
+	BYTE      $0x7e
+	BYTE      $0x48
+	BYTE      $0x72
+	BYTE      $0xff
+	VMOVDQU16 Y31, 32(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      BX, AX
+	DECQ      SI
+	JNE       loop
+	VZEROUPPER
+	RET
+
+// func halfBF16(y *uint16, x *float32, n int)
+// Requires: AVX, AVX512BF16, AVX512BW, AVX512F, AVX512VL
+TEXT ·halfBF16(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop:
+	VMOVUPS   (CX), Z31
+	BYTE      $0x62
+	BYTE      $0x02
+	BYTE      $0x7e
+	BYTE      $0x48
+	BYTE      $0x72
+	BYTE      $0xff
+	VMOVDQU16 Y31, (AX)
+	ADDQ      $0x40, CX
+	ADDQ      $0x20, AX
+	SUBQ      $0x10, DX
+	JNE       loop
 	VZEROUPPER
 	RET

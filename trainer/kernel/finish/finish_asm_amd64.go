@@ -14,6 +14,26 @@ func reluAVX512(x *float32, bias *float32, n int)
 //go:noescape
 func addReLUAVX512(x *float32, bias *float32, residual *float32, n int)
 
+// tileAVX512 finishes rows of 32 numbers; ldy is in bytes.
+//
+//go:noescape
+func tileAVX512(y *float32, ldy int, x *float32, bias *float32, floor float32, rows int)
+
+// tileAddAVX512 finishes rows of 32 numbers; ldy is in bytes.
+//
+//go:noescape
+func tileAddAVX512(y *float32, ldy int, x *float32, bias *float32, residual *float32, floor float32, rows int)
+
+// tileHalfAVX512 finishes rows of 32 numbers and rounds them; ldy is in bytes.
+//
+//go:noescape
+func tileHalfAVX512(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+
+// halfAVX512 rounds whole vectors.
+//
+//go:noescape
+func halfAVX512(y *uint16, x *float32, n int)
+
 // reluAVX2 replaces x by max(0, x + bias).
 //
 //go:noescape
@@ -23,3 +43,33 @@ func reluAVX2(x *float32, bias *float32, n int)
 //
 //go:noescape
 func addReLUAVX2(x *float32, bias *float32, residual *float32, n int)
+
+// tileAVX2 finishes rows of 32 numbers; ldy is in bytes.
+//
+//go:noescape
+func tileAVX2(y *float32, ldy int, x *float32, bias *float32, floor float32, rows int)
+
+// tileAddAVX2 finishes rows of 32 numbers; ldy is in bytes.
+//
+//go:noescape
+func tileAddAVX2(y *float32, ldy int, x *float32, bias *float32, residual *float32, floor float32, rows int)
+
+// tileHalfAVX2 finishes rows of 32 numbers and rounds them; ldy is in bytes.
+//
+//go:noescape
+func tileHalfAVX2(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+
+// halfAVX2 rounds whole vectors.
+//
+//go:noescape
+func halfAVX2(y *uint16, x *float32, n int)
+
+// tileHalfBF16 finishes rows of 32 numbers and rounds them; ldy is in bytes.
+//
+//go:noescape
+func tileHalfBF16(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+
+// halfBF16 rounds whole vectors.
+//
+//go:noescape
+func halfBF16(y *uint16, x *float32, n int)

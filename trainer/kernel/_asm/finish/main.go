@@ -19,6 +19,12 @@ func main() {
 		(&asm.Loop{Name: "addReLU", Doc: "replaces x by max(0, x + bias + residual).", Out: x, In: []string{"x", "bias", "residual"}}).Map(i, func(in, _ []vec) []vec {
 			return []vec{i.Max(i.Zero(), i.Add(i.Add(in[0], in[1]), in[2]))}
 		})
+		tile(i, false)
+		tile(i, true)
+		tileHalf(i, false)
+		half(i, false)
 	}
+	tileHalf(asm.AVX512, true)
+	half(asm.AVX512, true)
 	Generate()
 }
