@@ -27,6 +27,7 @@ type engine struct {
 	byName map[string]*node
 
 	slots   chan struct{} // one for each unit of work in flight
+	commits chan struct{} // one for each part being committed
 	checks  chan struct{} // one for each output being checked
 	backlog atomic.Int64  // units in flight or ready: what shares the threads
 	shares  shares
@@ -96,10 +97,11 @@ func newEngine(g *Graph, o Options) (*engine, error) {
 	}
 	e := &engine{
 		o: o, s: o.Store, log: o.Log, now: o.Now, graph: g,
-		byName: make(map[string]*node),
-		slots:  make(chan struct{}, o.Jobs),
-		checks: make(chan struct{}, o.Jobs),
-		busy:   make(map[store.Key]chan struct{}),
+		byName:  make(map[string]*node),
+		slots:   make(chan struct{}, o.Jobs),
+		commits: make(chan struct{}, o.Jobs),
+		checks:  make(chan struct{}, o.Jobs),
+		busy:    make(map[store.Key]chan struct{}),
 	}
 	var errs []error
 	for _, i := range order {

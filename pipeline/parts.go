@@ -145,14 +145,15 @@ func (e *engine) makePart(ctx context.Context, n *node, plan *store.PlanManifest
 		}
 		held = true
 	}
-	p, err = e.runPart(ctx, n, plan, i, threads)
+	p, err = e.runPart(ctx, n, plan, i, threads, giveBack)
 	return p, err == nil, err
 }
 
 func partName(n *node, i int) string { return fmt.Sprintf("%s part %d", n.Name, i) }
 
-// runPart runs the stage for one part and commits it.
-func (e *engine) runPart(ctx context.Context, n *node, plan *store.PlanManifest, i, threads int) (p *store.PartManifest, err error) {
+// runPart runs the stage for one part and commits it. It calls giveBack before
+// it waits for the disk, so that another part uses the slot meanwhile.
+func (e *engine) runPart(ctx context.Context, n *node, plan *store.PlanManifest, i, threads int, giveBack func()) (p *store.PartManifest, err error) {
 	w, err := e.s.NewPart()
 	if err != nil {
 		return nil, err
@@ -175,6 +176,9 @@ func (e *engine) runPart(ctx context.Context, n *node, plan *store.PlanManifest,
 		}
 		part := store.PartManifest{Kind: n.Stage.Kind(), Version: n.Stage.Version(), Key: q.Key, ID: q.ID, Dead: dead.n}
 		part.RowsSeen, part.ByFile = t.engine.counts()
+		e.commits <- struct{}{}
+		defer func() { <-e.commits }()
+		giveBack()
 		p, err = w.CommitPart(part)
 		return err
 	})

@@ -227,7 +227,8 @@ func (f *outState) write(p []byte) (int, error) {
 	return n, nil
 }
 
-// close finishes the file; a large one is made durable now.
+// close finishes the file; a large one is made durable now, unless it is of a
+// part: those are committed while others are made.
 func (f *outState) close(rows int64) error {
 	if f.done {
 		return fmt.Errorf("store: close %s: the file is closed", f.entry.Name)
@@ -245,7 +246,7 @@ func (f *outState) close(rows int64) error {
 	f.entry.Bytes = f.n
 	f.entry.SHA256 = hex.EncodeToString(f.sum.Sum(nil))
 	done := written{FileEntry: f.entry, path: f.path}
-	if f.n > smallFile {
+	if f.n > smallFile && f.w.mode != part {
 		if err := done.settle(f.f); err != nil {
 			return err
 		}
