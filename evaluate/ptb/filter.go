@@ -1,13 +1,24 @@
 package ptb
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"espalier/evaluate/pytext"
+)
 
 // Filter removes from a line of tokens what the caption tools call
 // punctuation, in place, and returns the shorter line. Tokens are what stands
 // between single blanks. Bracket names such as "-lrb-" stay: the tools' list has
 // them in upper case, and the line is in lower case.
 func Filter(line []byte) []byte {
-	line = bytes.TrimRight(line, " \t\n\v\f\r\x1c\x1d\x1e\x1f")
+	for len(line) > 0 { // a token of its own may end in a blank of another kind
+		r, n := utf8.DecodeLastRune(line)
+		if !pytext.IsSpace(r) {
+			break
+		}
+		line = line[:len(line)-n]
+	}
 	out := line[:0]
 	for first := true; len(line) > 0 || first; {
 		word, rest, more := bytes.Cut(line, []byte{' '})

@@ -195,6 +195,8 @@ func TestFilter(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", ".": "", ". . .": "", "a dog .": "a dog", "`` a '' -lrb- b -rrb- ?! ---": "a -lrb- b -rrb- ?! ---",
 		"-LRB- a": "a", ", a , , b": "a b",
+		"see http://x.y/z\u00a0":    "see http://x.y/z", // as the tools strip the line
+		"http://x.y/z5.\x1c,\u3000": "http://x.y/z5.\x1c,",
 	} {
 		if got := filtered(in); got != want {
 			t.Errorf("Filter(%q) = %q, want %q", in, got, want)
