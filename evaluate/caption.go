@@ -128,7 +128,7 @@ func newCIDEr(s *spec, r *Request) (family, error) {
 }
 
 // tableLimit is how many bytes tables of the n-grams of a corpus may take.
-const tableLimit = 256 << 20
+const tableLimit = 128 << 20
 
 // corpusScorers counts document frequencies over the references.
 func corpusScorers(ctx context.Context, c *corpus, t *cutTexts, r *Request, opt cider.Options) (func() scorer, error) {

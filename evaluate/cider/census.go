@@ -26,7 +26,7 @@ type census struct {
 // endOfText is no word's number.
 const endOfText = ^uint32(0)
 
-// newCensus strings the texts together.
+// newCensus strings the texts together; the corpus' lists then point into that.
 func newCensus(c *Corpus, vocabulary int) *census {
 	n := &census{Corpus: c, often: make([]uint32, vocabulary), images: make([]uint32, vocabulary), large: map[uint32]uint16{}}
 	hyps, refs := 0, 0
@@ -39,9 +39,9 @@ func newCensus(c *Corpus, vocabulary int) *census {
 	}
 	n.hypWords, n.refWords = make([]uint32, 0, hyps), make([]uint32, 0, refs)
 	for i, h := range c.hyps {
-		n.hypWords = append(append(n.hypWords, h...), endOfText)
-		for _, r := range c.refs[i] {
-			n.refWords = append(append(n.refWords, r...), endOfText)
+		n.hypWords, c.hyps[i] = strung(n.hypWords, h)
+		for k, r := range c.refs[i] {
+			n.refWords, c.refs[i][k] = strung(n.refWords, r)
 		}
 	}
 	for _, w := range n.refWords {
@@ -51,6 +51,14 @@ func newCensus(c *Corpus, vocabulary int) *census {
 	}
 	c.hypGrams, c.refGrams = make([]grams, hyps), make([]grams, refs)
 	return n
+}
+
+// strung appends a text with its end, and returns where it now stands.
+func strung(all, text []uint32) (longer, here []uint32) {
+	from := len(all)
+	all = append(append(all, text...), endOfText)
+	to := len(all) - 1
+	return all, all[from:to:to]
 }
 
 // spread is how many of the most frequent words are dealt out by how often they

@@ -72,7 +72,8 @@ func NewPlan(hyps [][]uint32, refs [][][]uint32, limit int64) Plan {
 
 // NewCorpus counts the document frequencies of the references. Words are
 // numbered below vocabulary. Hypotheses and references of an image have the
-// same place in the two lists, which the Corpus keeps.
+// same place in the two lists, which the Corpus keeps; their texts it copies to
+// memory of its own, so that the old one may go.
 func NewCorpus(ctx context.Context, hyps [][]uint32, refs [][][]uint32, vocabulary int, p Plan, workers int) (*Corpus, error) {
 	if p.Words > maxWords {
 		return nil, fmt.Errorf("cider: %d words, want at most %d: score the set in parts", p.Words, maxWords)
