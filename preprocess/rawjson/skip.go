@@ -46,18 +46,40 @@ func skipText(b []byte) (n int, whole bool) {
 
 // skipNested skips an object or array by the depth of its brackets.
 func skipNested(b []byte) (n int, whole bool) {
-	depth := 0
-	for i := 0; i < len(b); i++ {
-		switch class[b[i]] {
-		case cQuote:
-			if i = closing(b, i+1); i < 0 {
-				return 0, false
+	depth, text := 0, uint64(0) // all bits of text are set inside of one
+	for i := 0; i < len(b); {
+		stop := len(b)
+		if i+block <= len(b) {
+			quote, escape, open, end := marks((*[block]byte)(b[i:]))
+			if escape == 0 {
+				inside := within(quote) ^ text
+				at, now := outermost(open&^inside, end&^inside, depth)
+				if at >= 0 {
+					return i + at + 1, true
+				}
+				depth, text = now, uint64(int64(inside)>>63)
+				i += block
+				continue
 			}
-		case cOpen:
-			depth++
-		case cClose:
-			if depth--; depth == 0 {
-				return i + 1, true
+			stop = i + block
+		}
+		for ; i < stop; i++ {
+			if text != 0 {
+				if i = closing(b, i); i < 0 {
+					return 0, false
+				}
+				text = 0
+				continue
+			}
+			switch class[b[i]] {
+			case cQuote:
+				text = ^uint64(0)
+			case cOpen:
+				depth++
+			case cClose:
+				if depth--; depth == 0 {
+					return i + 1, true
+				}
 			}
 		}
 	}

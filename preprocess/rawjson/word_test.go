@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"espalier/trainer/kernel/cpuinfo"
 )
 
 // The plain twins of what word.go does, a byte at a time.
@@ -61,13 +63,44 @@ var scraps = []string{
 	"a text of more than sixteen bytes", "文字文字文字文字",
 }
 
-func TestWordsAndBytes(t *testing.T) {
+// eachLevel runs a test with every set of instructions that there is.
+func eachLevel(t *testing.T, f func(t *testing.T)) {
+	for _, l := range cpuinfo.Levels() {
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			f(t)
+		})
+	}
+}
+
+func TestMarks(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 6))
+		guarded := make([]byte, 3*block)
+		for range 20_000 {
+			b := (*[block]byte)(guarded[r.IntN(2*block):])
+			for i := range b {
+				if b[i] = byte(r.IntN(256)); r.IntN(2) == 0 {
+					b[i] = "\"\\[]{}"[r.IntN(6)]
+				}
+			}
+			quote, escape, open, end := marks(b)
+			if q, c, o, e := marksGeneric(b); quote != q || escape != c || open != o || end != e {
+				t.Fatalf("%q: %x, %x, %x, %x, want %x, %x, %x, %x", b[:], quote, escape, open, end, q, c, o, e)
+			}
+		}
+	})
+}
+
+func TestWordsAndBytes(t *testing.T) { eachLevel(t, testWordsAndBytes) }
+
+func testWordsAndBytes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	nested := 0
-	for range 300_000 {
+	for range 150_000 {
 		var s strings.Builder
 		s.WriteString("[{"[r.IntN(2):][:1])
-		for range r.IntN(30) {
+		for range r.IntN(60) {
 			s.WriteString(scraps[r.IntN(len(scraps))])
 		}
 		b := []byte(s.String())
@@ -82,11 +115,11 @@ func TestWordsAndBytes(t *testing.T) {
 		if want, done := skipNestedSlow(b); n != want || whole != done {
 			t.Fatalf("skipNested(%q) = %d, %v, want %d, %v", b, n, whole, want, done)
 		}
-		if n > 40 {
+		if n > 100 {
 			nested++
 		}
 	}
-	if nested < 10_000 {
+	if nested < 5_000 {
 		t.Errorf("%d long values", nested)
 	}
 }
