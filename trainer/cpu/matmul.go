@@ -95,8 +95,11 @@ func (d *Device) Gemm(c, a, b tensor.Tensor, g op.Gemm) {
 		if pk.trans != g.TransB {
 			panic("cpu: matrix was packed for the other transposition")
 		}
-		if j.panels, j.half = pk.words, pk.half; pk.pairs {
-			d.roundRows(j, &g)
+		if j.panels, j.half, j.rounds = pk.words, pk.half, pk.pairs; j.rounds {
+			if g.TransA {
+				panic("cpu: a transposed matrix is not rounded")
+			}
+			j.stride = roundStride(j.k)
 		}
 	} else {
 		j.plain, j.rowB, j.colB = d.widened(b), p.n, 1
@@ -192,8 +195,9 @@ type matmulJob struct {
 	plain      []float32 // b where it lies, or
 	panels     []float32 // b packed, or
 	half       []uint16  // b packed in bfloat16
-	rounded    []uint16  // a in bfloat16, rows stride apart; nil if it is not rounded
-	stride     int
+	rounds     bool      // a is rounded to bfloat16,
+	rounded    []uint16  // here, or block by block;
+	stride     int       // from a row to the next
 	load       bool
 	e          epilogue
 	own        bool // blocks of c are computed apart, because the residual is c
@@ -209,6 +213,9 @@ func (j *matmulJob) run() {
 	}
 	j.own = j.e.residual != nil && overlap(j.e.residual, j.c)
 	j.cut()
+	if j.rounds && (j.gridRows == 1 || j.gridCols > 2) {
+		j.d.roundRows(j)
+	}
 	parts := max((j.k+gemm.Depth-1)/gemm.Depth, 1)
 	if j.own { // blocks of c are not kept in between
 		parts = 1
@@ -301,7 +308,7 @@ func (j *matmulJob) Tile(thread, t int) {
 	if j.plain != nil {
 		p.B, p.Packed, p.StepB, p.ColB = j.plain[batch*j.stepB:], false, j.rowB, j.colB
 	}
-	if j.rounded != nil {
+	if j.rounds {
 		j.roundedTile(thread, i0, i1, n0, n1)
 		return
 	}

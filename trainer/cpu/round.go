@@ -1,10 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
-
 	"espalier/trainer/kernel/gemm"
-	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
 
@@ -36,26 +33,29 @@ type roundJob struct {
 	group     int // of a tile
 }
 
-// roundRows makes j a product that rounds.
-func (d *Device) roundRows(j *matmulJob, g *op.Gemm) {
-	if g.TransA {
-		panic("cpu: a transposed matrix is not rounded")
+// roundStride is how far rows of k rounded numbers lie apart: even, and rows a
+// multiple of 1024 bytes apart would share sets of the cache.
+func roundStride(k int) int {
+	stride := (k + 31) &^ 31
+	if stride%512 == 0 {
+		stride += 32
 	}
-	// Rows a multiple of 4096 bytes apart would share sets of the cache.
-	j.stride = (j.k + 31) &^ 31
-	if j.stride%512 == 0 {
-		j.stride += 32
-	}
-	words := d.rounded.take((j.m*j.stride + 1) / 2)
-	j.rounded = unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
+	return stride
+}
+
+// roundRows rounds all rows of j's a; else each block rounds its own.
+func (d *Device) roundRows(j *matmulJob) {
+	j.rounded = asHalves(d.rounded.take((j.m*j.stride + 1) / 2))
 	r := &d.round
 	*r = roundJob{dst: j.rounded, src: j.a, k: j.k, stride: j.stride, rows: j.m, group: max(1, piece/max(j.k, 1))}
 	d.pool.Run(r, (r.rows+r.group-1)/r.group)
 }
 
 // Tile rounds some rows.
-func (j *roundJob) Tile(_, t int) {
-	for r := t * j.group; r < min((t+1)*j.group, j.rows); r++ {
+func (j *roundJob) Tile(_, t int) { j.do(t*j.group, min((t+1)*j.group, j.rows)) }
+
+func (j *roundJob) do(lo, hi int) {
+	for r := lo; r < hi; r++ {
 		y := j.dst[r*j.stride:][:j.stride]
 		gemm.RoundHalf(y[:j.k], j.src[r*j.k:][:j.k])
 		if j.k&1 != 0 {
@@ -66,19 +66,34 @@ func (j *roundJob) Tile(_, t int) {
 
 // roundedTile computes one block of a product that rounds.
 func (j *matmulJob) roundedTile(thread, i0, i1, n0, n1 int) {
-	p := gemm.Rounded{M: j.m, N: j.n, K: j.k, A: j.rounded, RowA: j.stride, B: j.half, C: j.c, LDC: j.ldc, Load: j.load}
-	if j.own { // rows i0 to i1 of a c of their own
-		own := j.d.local[thread].take((i1 - i0) * j.n)
-		p.A, p.M, p.C, p.LDC = p.A[i0*j.stride:], i1-i0, own, j.n
-		p.Block(0, i1-i0, n0, n1)
-		for i := i0; i < i1; i++ {
-			row := own[(i-i0)*j.n:][n0:n1]
-			j.e.apply(row, i*j.ldc+n0, n0)
-			copy(j.c[i*j.ldc+n0:], row)
+	m, words, own := i1-i0, 0, 0
+	if j.rounded == nil {
+		words = (m*j.stride + 1) / 2
+	}
+	if j.own {
+		own = m * j.n
+	}
+	buf := j.d.local[thread].take(words + own)
+	// Rows i0 to i1 are those of a part of a and of c.
+	p := gemm.Rounded{M: m, N: j.n, K: j.k, RowA: j.stride, B: j.half, C: j.c[i0*j.ldc:], LDC: j.ldc, Load: j.load}
+	if j.rounded != nil {
+		p.A = j.rounded[i0*j.stride:]
+	} else {
+		p.A = asHalves(buf[:words])
+		r := roundJob{dst: p.A, src: j.a[i0*j.k:], k: j.k, stride: j.stride}
+		r.do(0, m)
+	}
+	if j.own { // a c of their own
+		p.C, p.LDC = buf[words:], j.n
+		p.Block(0, m, n0, n1)
+		for i := range m {
+			row, at := p.C[i*j.n:][n0:n1], (i0+i)*j.ldc+n0
+			j.e.apply(row, at, n0)
+			copy(j.c[at:], row)
 		}
 		return
 	}
-	p.Block(i0, i1, n0, n1)
+	p.Block(0, m, n0, n1)
 	if !j.e.nothing() {
 		for i := i0; i < i1; i++ {
 			j.e.apply(j.c[i*j.ldc+n0:i*j.ldc+n1], i*j.ldc+n0, n0)

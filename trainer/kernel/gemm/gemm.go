@@ -10,11 +10,11 @@
 // are begun. For these b is laid out in panels of [Panel] columns, so that the
 // inner loops read it from consecutive addresses that stay in the first two
 // levels of the cache; a is read where it lies, as packing it has never paid,
-// unless its rows are strewn ([Product.CopyA]). A frozen b is laid out once, by [Pack], for all blocks. It may be packed in
-// bfloat16: its numbers are widened as they are read, so that the result is
-// that of the float32 product with the same numbers, bit for bit, at half the
-// memory. Functions only read and write what their operands name; they keep
-// nothing and may run at the same time.
+// unless its rows are strewn ([Product.CopyA]). A b that many blocks read is laid
+// out once, by [Pack]. It may be packed in bfloat16: its numbers are widened as
+// they are read, so that the result is that of the float32 product with the same
+// numbers, bit for bit, at half the memory. Functions only read and write what
+// their operands name; they keep nothing and may run at the same time.
 package gemm
 
 import (

@@ -12,7 +12,7 @@ func packPanel(dst, b []float32, at, step, col, k, cols int) {
 
 func pairRows() int { return 4 }
 
-func (p *Rounded) tile(mr, tiles, i, j, cols, l, d, pairs int) {
+func (p *Rounded) tile(mr, tiles, _, i, j, cols, l, d, pairs int) {
 	p.tileGeneric(mr, tiles, i, j, cols, l, d, pairs)
 }
 

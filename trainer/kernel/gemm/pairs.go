@@ -18,8 +18,12 @@ type Rounded struct {
 }
 
 // pairDepth is the number of pairs that are done for a whole block before the
-// next are begun: a panel of b then takes 32 KiB.
-const pairDepth = 256
+// next are begun, and pairHeight the number of rows whose part of a stays in the
+// second-level cache meanwhile.
+const (
+	pairDepth  = 768
+	pairHeight = 128
+)
 
 // PairsLen is the length of a k by n matrix in pairs.
 func PairsLen(k, n int) int { return (n + Panel - 1) / Panel * Panel * (k + k&1) }
@@ -78,23 +82,23 @@ func (p *Rounded) Block(i0, i1, j0, j1 int) {
 		_ = p.B[PairsLen(p.K, p.N)-1]
 	}
 	most := pairRows()
-	depth := pairDepth
+	depth := even(pairs, pairDepth)
 	if i1-i0 <= most {
 		depth = max(pairs, 1) // b is read once: c may as well stay in registers
 	}
+	height := even(i1-i0, pairHeight)
 	for l := 0; l == 0 || l < pairs; l += depth {
 		d := min(depth, pairs-l)
 		for i := i0; i < i1; i += height {
 			rows := min(height, i1-i)
-			whole, rest := rows/most, rows%most
+			all := (rows + most - 1) / most
+			least, more := rows/all, rows%all // the first tiles have one row more
 			for j := j0; j < j1; j += Panel {
 				cols := min(Panel, j1-j)
-				if whole > 0 {
-					p.tile(most, whole, i, j, cols, l, d, pairs)
+				if more > 0 {
+					p.tile(least+1, more, all, i, j, cols, l, d, pairs)
 				}
-				if rest > 0 {
-					p.tile(rest, 1, i+whole*most, j, cols, l, d, pairs)
-				}
+				p.tile(least, all-more, all, i+more*(least+1), j, cols, l, d, pairs)
 			}
 		}
 	}

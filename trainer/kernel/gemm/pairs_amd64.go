@@ -22,6 +22,9 @@ type pairCall struct {
 	mask         uint32 // a bit for each column
 	load         uint32 // 1: start from c
 	control      [2]uint32
+	ahead        uintptr // what of b is fetched into the cache meanwhile,
+	step         int     // and how far it goes on with each pair, in bytes
+	rest         int     // of the inner loops' own
 }
 
 // pairRows returns how many rows of c the inner loop takes at once.
@@ -32,7 +35,7 @@ func pairRows() int {
 	return 4
 }
 
-func (p *Rounded) tile(mr, tiles, i, j, cols, l, d, pairs int) {
+func (p *Rounded) tile(mr, tiles, all, i, j, cols, l, d, pairs int) {
 	if !cpuinfo.AVX2 {
 		p.tileGeneric(mr, tiles, i, j, cols, l, d, pairs)
 		return
@@ -46,6 +49,10 @@ func (p *Rounded) tile(mr, tiles, i, j, cols, l, d, pairs int) {
 	}
 	if d > 0 {
 		q.a, q.b = &p.A[i*p.RowA+2*l], &p.B[(j/Panel*pairs+l)*2*Panel]
+		q.ahead, q.step = uintptr(unsafe.Pointer(q.b))+streamAhead, 4*Panel
+		if all > 1 { // the next panel, a part with each tile
+			q.ahead, q.step = uintptr(unsafe.Pointer(q.b))+uintptr(4*Panel*pairs), (4*Panel+all-1)/all
+		}
 	}
 	switch b := (*byte)(unsafe.Pointer(&q)); {
 	case cpuinfo.BF16:

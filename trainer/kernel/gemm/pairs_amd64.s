@@ -15,13 +15,14 @@ TEXT ·pairs1x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R8
-	MOVL  56(AX), R8
-	KMOVW R8, K1
-	SHRL  $0x10, R8
-	KMOVW R8, K2
-	SHRL  $0x10, R8
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -35,11 +36,21 @@ load:
 	ADDQ      DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R9), Z16
@@ -57,12 +68,26 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xca
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -90,13 +115,14 @@ TEXT ·pairs1x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R8
-	MOVL    56(AX), R8
-	KMOVW   R8, K1
-	SHRL    $0x10, R8
-	KMOVW   R8, K2
-	SHRL    $0x10, R8
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -110,11 +136,21 @@ load:
 	ADDQ      DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R9), Z2
@@ -130,12 +166,26 @@ loop:
 	VFMADD231PS  Z5, Z7, Z1
 	VFMADD231PS  Z2, Z6, Z0
 	VFMADD231PS  Z4, Z6, Z1
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -144,6 +194,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -177,13 +228,14 @@ TEXT ·pairs2x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R8
-	MOVL  56(AX), R8
-	KMOVW R8, K1
-	SHRL  $0x10, R8
-	KMOVW R8, K2
-	SHRL  $0x10, R8
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -202,11 +254,25 @@ load:
 	ADDQ      DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R9), Z16
@@ -237,12 +303,32 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xdb
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -274,13 +360,14 @@ TEXT ·pairs2x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R8
-	MOVL    56(AX), R8
-	KMOVW   R8, K1
-	SHRL    $0x10, R8
-	KMOVW   R8, K2
-	SHRL    $0x10, R8
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -299,11 +386,25 @@ load:
 	ADDQ      DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R9), Z4
@@ -326,12 +427,32 @@ loop:
 	VFMADD231PS  Z7, Z9, Z3
 	VFMADD231PS  Z4, Z8, Z2
 	VFMADD231PS  Z6, Z8, Z3
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -344,6 +465,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -359,13 +481,14 @@ TEXT ·pairs3x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R8
-	MOVL  56(AX), R8
-	KMOVW R8, K1
-	SHRL  $0x10, R8
-	KMOVW R8, K2
-	SHRL  $0x10, R8
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -389,11 +512,29 @@ load:
 	ADDQ      DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R9), Z16
@@ -437,12 +578,38 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xec
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -478,13 +645,14 @@ TEXT ·pairs3x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R8
-	MOVL    56(AX), R8
-	KMOVW   R8, K1
-	SHRL    $0x10, R8
-	KMOVW   R8, K2
-	SHRL    $0x10, R8
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -508,11 +676,29 @@ load:
 	ADDQ      DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 124(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R9), Z6
@@ -542,12 +728,38 @@ loop:
 	VFMADD231PS  Z9, Z11, Z5
 	VFMADD231PS  Z6, Z10, Z4
 	VFMADD231PS  Z8, Z10, Z5
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -564,6 +776,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -579,13 +792,14 @@ TEXT ·pairs4x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R9
-	MOVL  56(AX), R9
-	KMOVW R9, K1
-	SHRL  $0x10, R9
-	KMOVW R9, K2
-	SHRL  $0x10, R9
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -614,11 +828,33 @@ load:
 	ADDQ      DX, R9
 
 go:
-	MOVQ  32(AX), R10
-	MOVQ  (AX), R11
-	MOVQ  DI, R9
-	TESTQ R11, R11
-	JE    store
+	MOVQ       32(AX), R10
+	MOVQ       (AX), R11
+	MOVQ       DI, R9
+	MOVQ       CX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	MOVQ       72(AX), R12
+	MOVQ       80(AX), R13
+	TESTQ      R11, R11
+	JE         store
+	CMPQ       R11, $0x60
+	JL         loop
+	SUBQ       $0x10, R11
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R10), Z16
@@ -675,12 +911,44 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xfd
-	PREFETCHT0   4096(R10)
-	PREFETCHT0   4160(R10)
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         R13, R12
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, R9
 	DECQ         R11
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R11
+	TESTQ        R11, R11
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R12, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -720,13 +988,14 @@ TEXT ·pairs4x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R9
-	MOVL    56(AX), R9
-	KMOVW   R9, K1
-	SHRL    $0x10, R9
-	KMOVW   R9, K2
-	SHRL    $0x10, R9
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -755,11 +1024,33 @@ load:
 	ADDQ      DX, R9
 
 go:
-	MOVQ  32(AX), R10
-	MOVQ  (AX), R11
-	MOVQ  DI, R9
-	TESTQ R11, R11
-	JE    store
+	MOVQ       32(AX), R10
+	MOVQ       (AX), R11
+	MOVQ       DI, R9
+	MOVQ       CX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	MOVQ       72(AX), R12
+	MOVQ       80(AX), R13
+	TESTQ      R11, R11
+	JE         store
+	CMPQ       R11, $0x60
+	JL         loop
+	SUBQ       $0x10, R11
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R10), Z8
@@ -796,12 +1087,44 @@ loop:
 	VFMADD231PS  Z11, Z13, Z7
 	VFMADD231PS  Z8, Z12, Z6
 	VFMADD231PS  Z10, Z12, Z7
-	PREFETCHT0   4096(R10)
-	PREFETCHT0   4160(R10)
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         R13, R12
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, R9
 	DECQ         R11
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R11
+	TESTQ        R11, R11
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R12, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -822,6 +1145,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -837,13 +1161,14 @@ TEXT ·pairs5x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R9
-	MOVL  56(AX), R9
-	KMOVW R9, K1
-	SHRL  $0x10, R9
-	KMOVW R9, K2
-	SHRL  $0x10, R9
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -877,11 +1202,37 @@ load:
 	ADDQ      DX, R9
 
 go:
-	MOVQ  32(AX), R10
-	MOVQ  (AX), R11
-	MOVQ  DI, R9
-	TESTQ R11, R11
-	JE    store
+	MOVQ       32(AX), R10
+	MOVQ       (AX), R11
+	MOVQ       DI, R9
+	MOVQ       CX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	MOVQ       72(AX), R12
+	MOVQ       80(AX), R13
+	TESTQ      R11, R11
+	JE         store
+	CMPQ       R11, $0x60
+	JL         loop
+	SUBQ       $0x10, R11
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R10), Z16
@@ -951,12 +1302,50 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xce
-	PREFETCHT0   4096(R10)
-	PREFETCHT0   4160(R10)
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         R13, R12
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, R9
 	DECQ         R11
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R11
+	TESTQ        R11, R11
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R12, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -1000,13 +1389,14 @@ TEXT ·pairs5x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R9
-	MOVL    56(AX), R9
-	KMOVW   R9, K1
-	SHRL    $0x10, R9
-	KMOVW   R9, K2
-	SHRL    $0x10, R9
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -1040,11 +1430,37 @@ load:
 	ADDQ      DX, R9
 
 go:
-	MOVQ  32(AX), R10
-	MOVQ  (AX), R11
-	MOVQ  DI, R9
-	TESTQ R11, R11
-	JE    store
+	MOVQ       32(AX), R10
+	MOVQ       (AX), R11
+	MOVQ       DI, R9
+	MOVQ       CX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 124(R12)
+	MOVQ       72(AX), R12
+	MOVQ       80(AX), R13
+	TESTQ      R11, R11
+	JE         store
+	CMPQ       R11, $0x60
+	JL         loop
+	SUBQ       $0x10, R11
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R10), Z10
@@ -1088,12 +1504,50 @@ loop:
 	VFMADD231PS  Z13, Z15, Z9
 	VFMADD231PS  Z10, Z14, Z8
 	VFMADD231PS  Z12, Z14, Z9
-	PREFETCHT0   4096(R10)
-	PREFETCHT0   4160(R10)
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         R13, R12
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, R9
 	DECQ         R11
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R11
+	TESTQ        R11, R11
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R12, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -1118,6 +1572,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -1133,13 +1588,14 @@ TEXT ·pairs6x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R9
-	MOVL  56(AX), R10
-	KMOVW R10, K1
-	SHRL  $0x10, R10
-	KMOVW R10, K2
-	SHRL  $0x10, R10
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -1178,11 +1634,41 @@ load:
 	ADDQ      DX, R10
 
 go:
-	MOVQ  32(AX), R11
-	MOVQ  (AX), R12
-	MOVQ  DI, R10
-	TESTQ R12, R12
-	JE    store
+	MOVQ       32(AX), R11
+	MOVQ       (AX), R12
+	MOVQ       DI, R10
+	MOVQ       CX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	MOVQ       72(AX), R13
+	MOVQ       80(AX), R14
+	TESTQ      R12, R12
+	JE         store
+	CMPQ       R12, $0x60
+	JL         loop
+	SUBQ       $0x10, R12
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R11), Z16
@@ -1265,12 +1751,56 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xdf
-	PREFETCHT0   4096(R11)
-	PREFETCHT0   4160(R11)
+	PREFETCHT0   (R13)
+	PREFETCHT0   64(R13)
+	ADDQ         R14, R13
 	ADDQ         $0x00000080, R11
 	ADDQ         $0x04, R10
 	DECQ         R12
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R12
+	TESTQ        R12, R12
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R13, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -1318,13 +1848,14 @@ TEXT ·pairs6x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R9
-	MOVL    56(AX), R10
-	KMOVW   R10, K1
-	SHRL    $0x10, R10
-	KMOVW   R10, K2
-	SHRL    $0x10, R10
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -1363,11 +1894,41 @@ load:
 	ADDQ      DX, R10
 
 go:
-	MOVQ  32(AX), R11
-	MOVQ  (AX), R12
-	MOVQ  DI, R10
-	TESTQ R12, R12
-	JE    store
+	MOVQ       32(AX), R11
+	MOVQ       (AX), R12
+	MOVQ       DI, R10
+	MOVQ       CX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	MOVQ       72(AX), R13
+	MOVQ       80(AX), R14
+	TESTQ      R12, R12
+	JE         store
+	CMPQ       R12, $0x60
+	JL         loop
+	SUBQ       $0x10, R12
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R11), Z12
@@ -1418,12 +1979,56 @@ loop:
 	VFMADD231PS  Z15, Z17, Z11
 	VFMADD231PS  Z12, Z16, Z10
 	VFMADD231PS  Z14, Z16, Z11
-	PREFETCHT0   4096(R11)
-	PREFETCHT0   4160(R11)
+	PREFETCHT0   (R13)
+	PREFETCHT0   64(R13)
+	ADDQ         R14, R13
 	ADDQ         $0x00000080, R11
 	ADDQ         $0x04, R10
 	DECQ         R12
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R12
+	TESTQ        R12, R12
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R13, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -1452,6 +2057,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -1467,13 +2073,14 @@ TEXT ·pairs7x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R9
-	MOVL  56(AX), R10
-	KMOVW R10, K1
-	SHRL  $0x10, R10
-	KMOVW R10, K2
-	SHRL  $0x10, R10
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -1517,11 +2124,45 @@ load:
 	ADDQ      DX, R10
 
 go:
-	MOVQ  32(AX), R11
-	MOVQ  (AX), R12
-	MOVQ  DI, R10
-	TESTQ R12, R12
-	JE    store
+	MOVQ       32(AX), R11
+	MOVQ       (AX), R12
+	MOVQ       DI, R10
+	MOVQ       CX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	MOVQ       72(AX), R13
+	MOVQ       80(AX), R14
+	TESTQ      R12, R12
+	JE         store
+	CMPQ       R12, $0x60
+	JL         loop
+	SUBQ       $0x10, R12
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R11), Z16
@@ -1617,12 +2258,62 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xe8
-	PREFETCHT0   4096(R11)
-	PREFETCHT0   4160(R11)
+	PREFETCHT0   (R13)
+	PREFETCHT0   64(R13)
+	ADDQ         R14, R13
 	ADDQ         $0x00000080, R11
 	ADDQ         $0x04, R10
 	DECQ         R12
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R12
+	TESTQ        R12, R12
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R13, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -1674,13 +2365,14 @@ TEXT ·pairs7x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R9
-	MOVL    56(AX), R10
-	KMOVW   R10, K1
-	SHRL    $0x10, R10
-	KMOVW   R10, K2
-	SHRL    $0x10, R10
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -1724,11 +2416,45 @@ load:
 	ADDQ      DX, R10
 
 go:
-	MOVQ  32(AX), R11
-	MOVQ  (AX), R12
-	MOVQ  DI, R10
-	TESTQ R12, R12
-	JE    store
+	MOVQ       32(AX), R11
+	MOVQ       (AX), R12
+	MOVQ       DI, R10
+	MOVQ       CX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	ADDQ       DX, R13
+	PREFETCHT1 (R13)
+	PREFETCHT1 124(R13)
+	MOVQ       72(AX), R13
+	MOVQ       80(AX), R14
+	TESTQ      R12, R12
+	JE         store
+	CMPQ       R12, $0x60
+	JL         loop
+	SUBQ       $0x10, R12
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R11), Z14
@@ -1786,12 +2512,62 @@ loop:
 	VFMADD231PS  Z17, Z19, Z13
 	VFMADD231PS  Z14, Z18, Z12
 	VFMADD231PS  Z16, Z18, Z13
-	PREFETCHT0   4096(R11)
-	PREFETCHT0   4160(R11)
+	PREFETCHT0   (R13)
+	PREFETCHT0   64(R13)
+	ADDQ         R14, R13
 	ADDQ         $0x00000080, R11
 	ADDQ         $0x04, R10
 	DECQ         R12
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R12
+	TESTQ        R12, R12
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R13, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -1824,12 +2600,13 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
 
 // func pairs8x32BF16(p *byte)
-// Requires: AVX, AVX512BF16, AVX512F
+// Requires: AVX, AVX512BF16, AVX512F, MMX+
 TEXT ·pairs8x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	MOVQ  40(AX), CX
@@ -1839,13 +2616,14 @@ TEXT ·pairs8x32BF16(SB), NOSPLIT, $0-8
 	MOVQ  16(AX), DI
 	LEAQ  (BX)(BX*2), R8
 	LEAQ  (BX)(BX*4), R9
-	MOVL  56(AX), R10
-	KMOVW R10, K1
-	SHRL  $0x10, R10
-	KMOVW R10, K2
-	SHRL  $0x10, R10
+	MOVL  56(AX), AX
+	KMOVW AX, K1
+	SHRL  $0x10, AX
+	KMOVW AX, K2
+	SHRL  $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -1894,13 +2672,51 @@ load:
 	ADDQ      DX, R10
 
 go:
-	MOVQ  32(AX), R11
-	MOVQ  (AX), R12
-	MOVQ  DI, R10
-	LEAQ  (R10)(BX*8), R13
-	SUBQ  BX, R13
-	TESTQ R12, R12
-	JE    store
+	MOVQ       32(AX), R11
+	MOVQ       (AX), R12
+	MOVQ       DI, R10
+	LEAQ       (R10)(BX*8), R13
+	SUBQ       BX, R13
+	MOVQ       CX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	MOVQ       72(AX), R14
+	MOVQ       80(AX), R15
+	TESTQ      R12, R12
+	JE         store
+	CMPQ       R12, $0x60
+	JL         loop
+	SUBQ       $0x10, R12
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVDQU32    (R11), Z16
@@ -2009,11 +2825,69 @@ loop:
 	BYTE         $0x40
 	BYTE         $0x52
 	BYTE         $0xf9
+	PREFETCHT0   (R14)
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         $0x00000080, R11
 	ADDQ         $0x04, R10
 	ADDQ         $0x04, R13
 	DECQ         R12
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R12
+	TESTQ        R12, R12
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R14, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -2054,7 +2928,7 @@ store:
 	RET
 
 // func pairs8x32AVX512(p *byte)
-// Requires: AVX, AVX512DQ, AVX512F, SSE
+// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE
 TEXT ·pairs8x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    p+0(FP), AX
 	STMXCSR 64(AX)
@@ -2069,13 +2943,14 @@ TEXT ·pairs8x32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    16(AX), DI
 	LEAQ    (BX)(BX*2), R8
 	LEAQ    (BX)(BX*4), R9
-	MOVL    56(AX), R10
-	KMOVW   R10, K1
-	SHRL    $0x10, R10
-	KMOVW   R10, K2
-	SHRL    $0x10, R10
+	MOVL    56(AX), AX
+	KMOVW   AX, K1
+	SHRL    $0x10, AX
+	KMOVW   AX, K2
+	SHRL    $0x10, AX
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VPXORD Z0, Z0, Z0
@@ -2124,13 +2999,51 @@ load:
 	ADDQ      DX, R10
 
 go:
-	MOVQ  32(AX), R11
-	MOVQ  (AX), R12
-	MOVQ  DI, R10
-	LEAQ  (R10)(BX*8), R13
-	SUBQ  BX, R13
-	TESTQ R12, R12
-	JE    store
+	MOVQ       32(AX), R11
+	MOVQ       (AX), R12
+	MOVQ       DI, R10
+	LEAQ       (R10)(BX*8), R13
+	SUBQ       BX, R13
+	MOVQ       CX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	ADDQ       DX, R14
+	PREFETCHT1 (R14)
+	PREFETCHT1 124(R14)
+	MOVQ       72(AX), R14
+	MOVQ       80(AX), R15
+	TESTQ      R12, R12
+	JE         store
+	CMPQ       R12, $0x60
+	JL         loop
+	SUBQ       $0x10, R12
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R11), Z16
@@ -2195,11 +3108,69 @@ loop:
 	VFMADD231PS  Z19, Z21, Z15
 	VFMADD231PS  Z16, Z20, Z14
 	VFMADD231PS  Z18, Z20, Z15
+	PREFETCHT0   (R14)
+	PREFETCHT0   64(R14)
+	ADDQ         R15, R14
 	ADDQ         $0x00000080, R11
 	ADDQ         $0x04, R10
 	ADDQ         $0x04, R13
 	DECQ         R12
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R12
+	TESTQ        R12, R12
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R14, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   124(AX)
+	JMP          loop
 
 store:
 	VMOVUPS Z0, K1, (CX)
@@ -2236,6 +3207,7 @@ store:
 	ADDQ    BX, DI
 	DECQ    SI
 	JNE     tile
+	MOVQ    p+0(FP), AX
 	LDMXCSR 64(AX)
 	VZEROUPPER
 	RET
@@ -2265,6 +3237,7 @@ TEXT ·pairs1x16AVX2(SB), NOSPLIT, $0-8
 	VPCMPEQD     Y0, Y1, Y1
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VXORPS Y0, Y0, Y0
@@ -2278,11 +3251,21 @@ load:
 	ADDQ       DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 60(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R9), Y4
@@ -2298,12 +3281,26 @@ loop:
 	VFMADD231PS  Y7, Y9, Y3
 	VFMADD231PS  Y4, Y8, Y0
 	VFMADD231PS  Y6, Y8, Y3
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	JMP          loop
 
 store:
 	VMASKMOVPS Y0, Y2, (CX)
@@ -2312,6 +3309,7 @@ store:
 	ADDQ       BX, DI
 	DECQ       SI
 	JNE        tile
+	MOVQ       p+0(FP), AX
 	LDMXCSR    64(AX)
 	VZEROUPPER
 	RET
@@ -2351,6 +3349,7 @@ TEXT ·pairs2x16AVX2(SB), NOSPLIT, $0-8
 	VPCMPEQD     Y0, Y1, Y1
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VXORPS Y0, Y0, Y0
@@ -2369,11 +3368,25 @@ load:
 	ADDQ       DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 60(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 60(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R9), Y6
@@ -2396,12 +3409,32 @@ loop:
 	VFMADD231PS  Y9, Y11, Y5
 	VFMADD231PS  Y6, Y10, Y4
 	VFMADD231PS  Y8, Y10, Y5
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	JMP          loop
 
 store:
 	VMASKMOVPS Y0, Y2, (CX)
@@ -2414,6 +3447,7 @@ store:
 	ADDQ       BX, DI
 	DECQ       SI
 	JNE        tile
+	MOVQ       p+0(FP), AX
 	LDMXCSR    64(AX)
 	VZEROUPPER
 	RET
@@ -2443,6 +3477,7 @@ TEXT ·pairs3x16AVX2(SB), NOSPLIT, $0-8
 	VPCMPEQD     Y0, Y1, Y1
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VXORPS Y0, Y0, Y0
@@ -2466,11 +3501,29 @@ load:
 	ADDQ       DX, R8
 
 go:
-	MOVQ  32(AX), R9
-	MOVQ  (AX), R10
-	MOVQ  DI, R8
-	TESTQ R10, R10
-	JE    store
+	MOVQ       32(AX), R9
+	MOVQ       (AX), R10
+	MOVQ       DI, R8
+	MOVQ       CX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 60(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 60(R11)
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 60(R11)
+	MOVQ       72(AX), R11
+	MOVQ       80(AX), R12
+	TESTQ      R10, R10
+	JE         store
+	CMPQ       R10, $0x60
+	JL         loop
+	SUBQ       $0x10, R10
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R9), Y8
@@ -2500,12 +3553,38 @@ loop:
 	VFMADD231PS  Y11, Y13, Y7
 	VFMADD231PS  Y8, Y12, Y6
 	VFMADD231PS  Y10, Y12, Y7
-	PREFETCHT0   4096(R9)
-	PREFETCHT0   4160(R9)
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         R12, R11
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x04, R8
 	DECQ         R10
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R10
+	TESTQ        R10, R10
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R11, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	JMP          loop
 
 store:
 	VMASKMOVPS Y0, Y2, (CX)
@@ -2522,6 +3601,7 @@ store:
 	ADDQ       BX, DI
 	DECQ       SI
 	JNE        tile
+	MOVQ       p+0(FP), AX
 	LDMXCSR    64(AX)
 	VZEROUPPER
 	RET
@@ -2551,6 +3631,7 @@ TEXT ·pairs4x16AVX2(SB), NOSPLIT, $0-8
 	VPCMPEQD     Y0, Y1, Y1
 
 tile:
+	MOVQ   p+0(FP), AX
 	CMPL   60(AX), $0x00
 	JNE    load
 	VXORPS Y0, Y0, Y0
@@ -2579,11 +3660,33 @@ load:
 	ADDQ       DX, R9
 
 go:
-	MOVQ  32(AX), R10
-	MOVQ  (AX), R11
-	MOVQ  DI, R9
-	TESTQ R11, R11
-	JE    store
+	MOVQ       32(AX), R10
+	MOVQ       (AX), R11
+	MOVQ       DI, R9
+	MOVQ       CX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 60(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 60(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 60(R12)
+	ADDQ       DX, R12
+	PREFETCHT1 (R12)
+	PREFETCHT1 60(R12)
+	MOVQ       72(AX), R12
+	MOVQ       80(AX), R13
+	TESTQ      R11, R11
+	JE         store
+	CMPQ       R11, $0x60
+	JL         loop
+	SUBQ       $0x10, R11
+	MOVQ       $0x00000010, 88(AX)
 
 loop:
 	VMOVUPS      (R10), Y10
@@ -2620,12 +3723,44 @@ loop:
 	VFMADD231PS  Y13, Y15, Y9
 	VFMADD231PS  Y10, Y14, Y8
 	VFMADD231PS  Y12, Y14, Y9
-	PREFETCHT0   4096(R10)
-	PREFETCHT0   4160(R10)
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	ADDQ         R13, R12
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x04, R9
 	DECQ         R11
 	JNE          loop
+	MOVQ         p+0(FP), AX
+	MOVQ         88(AX), R11
+	TESTQ        R11, R11
+	JE           store
+	MOVQ         $0x00000000, 88(AX)
+	MOVQ         R12, 72(AX)
+	MOVQ         CX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	ADDQ         DX, AX
+	PREFETCHT0   (AX)
+	PREFETCHT0   60(AX)
+	JMP          loop
 
 store:
 	VMASKMOVPS Y0, Y2, (CX)
@@ -2646,6 +3781,7 @@ store:
 	ADDQ       BX, DI
 	DECQ       SI
 	JNE        tile
+	MOVQ       p+0(FP), AX
 	LDMXCSR    64(AX)
 	VZEROUPPER
 	RET

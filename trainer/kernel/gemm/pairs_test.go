@@ -77,7 +77,7 @@ func TestRounded(t *testing.T) {
 	odd := []float32{float32(math.Inf(1)), float32(math.NaN()), 1e-39, -1e-40, 1e38, -1e38, 1e-20, -1e-19, 0, 3e-38, float32(math.Inf(-1))}
 	for name, special := range map[string]int{"numbers": 0, "denormals": 2, "specials": 1} {
 		for _, s := range [][3]int{
-			{0, 1, 1}, {1, 1, 0}, {1, 1, 1}, {1, 32, 2}, {2, 33, 3}, {3, 31, 4}, {4, 16, 5}, {5, 17, 7}, {6, 64, 8}, {7, 65, 9}, {8, 1, 100}, {9, 47, 33}, {17, 100, 64}, {23, 40, 1100},
+			{0, 1, 1}, {1, 1, 0}, {1, 1, 1}, {1, 32, 2}, {2, 33, 3}, {3, 31, 4}, {4, 16, 5}, {5, 17, 7}, {6, 64, 8}, {7, 65, 9}, {8, 1, 100}, {9, 47, 33}, {17, 100, 64}, {23, 40, 2*pairDepth + 10}, {pairHeight + 9, 33, 70},
 		} {
 			for _, load := range []bool{false, true} {
 				m, n, k := s[0], s[1], s[2]

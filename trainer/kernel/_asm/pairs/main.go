@@ -33,6 +33,16 @@ const (
 	offLoad  = 60
 	offOld   = 64 // the control word before,
 	offNew   = 68 // and meanwhile
+	offAhead = 72
+	offStep  = 80
+	offRest  = 88
+)
+
+// Of at least long steps, the last late ones come after c has been fetched for
+// the store and for the next tile: fetched earlier it would be gone again.
+const (
+	late = 16
+	long = 96
 )
 
 func main() {
@@ -129,6 +139,7 @@ func (k *kernel) emit() {
 	}
 
 	Label("tile")
+	k.p = Load(Param("p"), GP64()).(gp)
 	k.start()
 	pa, pb, n := GP64(), k.arg(offB), k.arg(offSteps)
 	MOVQ(a, pa)
@@ -138,8 +149,14 @@ func (k *kernel) emit() {
 		LEAQ(Mem{Base: pa, Index: rs, Scale: 8}, pa7)
 		SUBQ(rs, pa7)
 	}
+	k.fetchC(k.mr, 2*k.mr, PREFETCHT1)
+	ahead, step := k.arg(offAhead), k.arg(offStep)
 	TESTQ(n, n)
 	JE(LabelRef("store"))
+	CMPQ(n, U8(long))
+	JL(LabelRef("loop"))
+	SUBQ(U8(late), n)
+	MOVQ(U32(late), Mem{Base: k.p, Disp: offRest})
 	Label("loop")
 	row := func(i int) Mem {
 		switch i {
@@ -159,10 +176,9 @@ func (k *kernel) emit() {
 	} else {
 		k.adds(row, pb)
 	}
-	if k.mr < 8 { // few rows: b is read once, perhaps from memory
-		PREFETCHT0(Mem{Base: pb, Disp: 4096})
-		PREFETCHT0(Mem{Base: pb, Disp: 4160})
-	}
+	PREFETCHT0(Mem{Base: ahead})
+	PREFETCHT0(Mem{Base: ahead, Disp: 64})
+	ADDQ(step, ahead)
 	ADDQ(U32(128), pb)
 	ADDQ(U8(4), pa)
 	if pa7 != nil {
@@ -170,6 +186,14 @@ func (k *kernel) emit() {
 	}
 	DECQ(n)
 	JNE(LabelRef("loop"))
+	k.p = Load(Param("p"), GP64()).(gp)
+	MOVQ(Mem{Base: k.p, Disp: offRest}, n)
+	TESTQ(n, n)
+	JE(LabelRef("store"))
+	MOVQ(U32(0), Mem{Base: k.p, Disp: offRest})
+	MOVQ(ahead, Mem{Base: k.p, Disp: offAhead})
+	k.fetchC(0, 2*k.mr, PREFETCHT0)
+	JMP(LabelRef("loop"))
 
 	Label("store")
 	k.finish()
@@ -179,6 +203,7 @@ func (k *kernel) emit() {
 	DECQ(tiles)
 	JNE(LabelRef("tile"))
 	if !k.native {
+		k.p = Load(Param("p"), GP64()).(gp)
 		LDMXCSR(Mem{Base: k.p, Disp: offOld})
 	}
 	VZEROUPPER()
@@ -252,6 +277,21 @@ func lanes() Mem {
 		laneBits = asm.Words("pairLanes", 1, 2, 4, 8, 16, 32, 64, 128)
 	}
 	return laneBits
+}
+
+// fetchC fetches rows lo to hi of c, where the first is the tile's.
+func (k *kernel) fetchC(lo, hi int, fetch func(Op)) {
+	c := GP64()
+	MOVQ(k.c, c)
+	for i := range hi {
+		if i >= lo {
+			fetch(Mem{Base: c})
+			fetch(Mem{Base: c, Disp: 8*k.isa.Lanes - 4})
+		}
+		if i < hi-1 {
+			ADDQ(k.ldc, c)
+		}
+	}
 }
 
 // start fills the sums with zeros, or with c.
