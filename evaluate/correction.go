@@ -304,6 +304,13 @@ func (f *errantFamily) look(c *corpus) {
 	}
 }
 
+func (f *errantFamily) notes() []string {
+	if f.cut == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %d texts have so many cheapest alignments that not all were looked at", f.name, f.cut)}
+}
+
 // advice says where edits come from.
 func (f *errantFamily) advice() string {
 	if f.finder == nil {

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"espalier/evaluate/input"
@@ -101,12 +102,19 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 		return nil, err
 	}
 	res.Warnings = r.warnings(c, dropped)
+	res.Warnings = append(res.Warnings, notesOf(fams)...)
+	return res, nil
+}
+
+// notesOf gathers what families have to say of the texts they scored.
+func notesOf(fams []family) []string {
+	var out []string
 	for _, f := range fams {
-		if e, ok := f.(*errantFamily); ok && e.cut > 0 {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("%d texts have so many cheapest alignments that not all were looked at", e.cut))
+		if n, ok := f.(interface{ notes() []string }); ok {
+			out = append(out, n.notes()...)
 		}
 	}
-	return res, nil
+	return out
 }
 
 // warnings tell what was not scored.
@@ -176,9 +184,12 @@ func scoreAll(ctx context.Context, c *corpus, fams []family, r *Request) (*Resul
 	return res, nil
 }
 
-// usable refuses a corpus without references, and examples with an empty list
-// of them, which is an answer to some metrics only.
+// usable refuses a corpus without references, examples with an empty list of
+// them, which is an answer to some metrics only, and M2 files as texts.
 func (r *Request) usable(c *corpus, f family, k int) error {
+	if err := r.texts(c, f, k); err != nil {
+		return err
+	}
 	switch {
 	case !needsReferences(f):
 		return nil
@@ -199,6 +210,25 @@ func (r *Request) usable(c *corpus, f family, k int) error {
 		if len(c.References[i]) == 0 {
 			return c.refuseReference(i, "an empty list of references, and metric %s needs one", r.Metrics[k])
 		}
+	}
+	return nil
+}
+
+// texts refuses blocks of M2 files where a metric compares texts; the first
+// example tells.
+func (r *Request) texts(c *corpus, f family, k int) error {
+	isM2 := func(text string) bool {
+		return isBlock(text) && strings.Contains(text, "\nA ") && strings.Contains(text, "|||")
+	}
+	_, edits := f.(*errantFamily)
+	_, matches := f.(*maxmatchFamily)
+	switch {
+	case edits || c.n() == 0:
+		return nil
+	case isM2(c.Predictions[0]):
+		return c.refusePrediction(0, "a block of an M2 file, and metric %s takes texts (errant and cherrant compare M2 files)", r.Metrics[k])
+	case !matches && len(c.References[0]) > 0 && isM2(c.References[0][0]):
+		return c.refuseReference(0, "a block of an M2 file, and metric %s takes texts (maxmatch, errant and cherrant take M2 files)", r.Metrics[k])
 	}
 	return nil
 }

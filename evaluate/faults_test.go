@@ -186,3 +186,39 @@ func TestLabelsThatCannotBeScored(t *testing.T) {
 		}
 	}
 }
+
+// M2 files where texts are wanted, and texts where M2 files are.
+func TestWrongFilesOfCorrections(t *testing.T) {
+	m2, lines := "S a b\nA 0 1|||R|||x|||REQUIRED|||-NONE-|||0\n\nS c\n\n", "x b\nc\n"
+	for metric, c := range map[string]struct{ pred, refs, want string }{
+		"bleu":      {m2, lines, "p:1: id 1: a block of an M2 file, and metric bleu takes texts (errant"},
+		"sacrebleu": {lines, m2, "r:1: id 1: a block of an M2 file, and metric sacrebleu takes texts (maxmatch"},
+		"maxmatch":  {m2, m2, "p:1: id 1: a block of an M2 file, and metric maxmatch takes texts"},
+		"errant":    {lines, m2, "p:1: id 1: \"x b\" is no block of an M2 file"},
+		"distinct":  {m2, m2, "a block of an M2 file"},
+	} {
+		_, err := Run(t.Context(), Request{Metrics: []string{metric}, Pred: input.Source{Path: write(t, "p", c.pred)}, Refs: []input.Source{{Path: write(t, "r", c.refs)}}})
+		if err == nil || !strings.Contains(err.Error(), c.want) || pipeline.ExitCode(err) != pipeline.ExitBadInput {
+			t.Errorf("%s: %v, want %q", metric, err, c.want)
+		}
+	}
+}
+
+// What counts as wrong without being so is told.
+func TestPredictionsWithoutChoice(t *testing.T) {
+	r := Request{Metrics: []string{"scienceqa"}, Keep: true, Pred: input.Source{Path: write(t, "p.jsonl", `{"id":"1","text":"The answer is A."}`+"\n"+`{"id":"2","text":"maybe"}`)}, Refs: []input.Source{{Path: write(t, "r.jsonl", `{"id":"1","answer":0}`+"\n"+`{"id":"2","answer":1}`)}}}
+	res, err := Run(t.Context(), r)
+	want := "scienceqa: 1 of 2 predictions name no choice and count as wrong"
+	if err != nil || res.Values[0].Value != 50 || len(res.Warnings) != 1 || res.Warnings[0] != want {
+		t.Errorf("%+v, %v, want the warning %q", res, err, want)
+	}
+	path := filepath.Join(t.TempDir(), "x.state")
+	var b strings.Builder
+	if err := res.WriteState(&b); err != nil {
+		t.Fatal(err)
+	}
+	save(t, path, []string{b.String()})
+	if res, err = Merge(t.Context(), Request{}, []string{path}); err != nil || len(res.Warnings) != 1 {
+		t.Errorf("merged: %+v, %v", res, err)
+	}
+}

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -69,7 +70,10 @@ type groupFamily struct {
 	// example, which sets the scores for every group and tells which it is in.
 	open func(c *corpus) (labels []string, score func(i int, scores []float64, in []bool), err error)
 	cut  splitter // what is seen of a text
+	told []string // what notes returns, known after prepare
 }
+
+func (f *groupFamily) notes() []string { return f.told }
 
 func (f *groupFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
 	return seenText(c, f.cut), nil
@@ -247,6 +251,15 @@ func newScienceQA(s *spec, _ *Request) (family, error) {
 		g := &labelled{labels: labels}
 		if topics {
 			g = c.groupsOf(labels, "scienceqa-", "topic")
+		}
+		unparsed := 0
+		for _, p := range c.Predictions {
+			if _, ok := scienceqa.Choice(p); !ok {
+				unparsed++
+			}
+		}
+		if f.told = nil; unparsed > 0 {
+			f.told = []string{fmt.Sprintf("scienceqa: %d of %d predictions name no choice and count as wrong", unparsed, c.n())}
 		}
 		return g.labels, func(i int, scores []float64, in []bool) {
 			q := scienceqa.Question{Subject: c.attribute(i, "subject"), Grade: c.attribute(i, "grade"), Hint: c.attribute(i, "hint"), Image: c.attribute(i, "image")}

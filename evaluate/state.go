@@ -224,6 +224,7 @@ func Merge(ctx context.Context, r Request, states []string) (*Result, error) {
 			return nil, &pipeline.UsageError{Msg: fmt.Sprintf("the states were made as %s, this would be %s: give the same tables", head.Variants[k], v)}
 		}
 	}
+	res.Warnings = notesOf(fams)
 	return res, nil
 }
 
