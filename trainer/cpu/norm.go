@@ -73,38 +73,68 @@ func (j *normJob) Tile(_, t int) {
 		}
 		return
 	}
-	for r := t * rowsTile; r < min((t+1)*rowsTile, j.rows); r++ {
+	lo, hi := t*rowsTile, min((t+1)*rowsTile, j.rows)
+	if j.dx == nil {
+		for r := lo; r < hi; r++ {
+			if r+1 < hi && j.n.Kind != op.RMSNorm {
+				j.two(r)
+				r++
+			} else {
+				j.finish(r, rowMoments(j.x[r*j.c:][:j.c], j.n))
+			}
+		}
+		return
+	}
+	for r := lo; r < hi; r++ {
 		at := r * j.c
-		if j.dx != nil {
-			j.back(j.dx[at:][:j.c], j.dy[at:][:j.c], j.x[at:][:j.c], j.stats[2*r], j.stats[2*r+1])
-			continue
-		}
-		row := j.x[at:][:j.c]
-		mean, inv := moments(row, j.n)
-		if j.stats != nil {
-			j.stats[2*r], j.stats[2*r+1] = mean, inv
-		}
-		if j.shift == nil {
-			norm.ApplyBare(j.out[at:][:j.c], row, j.gain, mean, inv)
-		} else {
-			norm.Apply(j.out[at:][:j.c], row, j.gain, j.shift, mean, inv)
-		}
+		j.back(j.dx[at:][:j.c], j.dy[at:][:j.c], j.x[at:][:j.c], j.stats[2*r], j.stats[2*r+1])
 	}
 }
 
-func moments(row []float32, n op.Norm) (mean, inv float32) {
-	c := float32(len(row))
+// Moments are what a row is normalised with.
+type moments struct{ mean, inv float32 }
+
+// two normalises rows r and r+1.
+func (j *normJob) two(r int) {
+	x, y := j.x[r*j.c:][:j.c], j.x[(r+1)*j.c:][:j.c]
+	a, b := norm.Sums(x, y)
+	a, b = a/float32(j.c), b/float32(j.c)
+	u, v := norm.BothDeviations(x, y, a, b)
+	j.finish(r, moments{a, inverse(u, j.c, j.n)})
+	j.finish(r+1, moments{b, inverse(v, j.c, j.n)})
+}
+
+// finish normalises row r with its moments.
+func (j *normJob) finish(r int, m moments) {
+	if j.stats != nil {
+		j.stats[2*r], j.stats[2*r+1] = m.mean, m.inv
+	}
+	out, row := j.out[r*j.c:][:j.c], j.x[r*j.c:][:j.c]
+	if j.shift == nil {
+		norm.ApplyBare(out, row, j.gain, m.mean, m.inv)
+	} else {
+		norm.Apply(out, row, j.gain, j.shift, m.mean, m.inv)
+	}
+}
+
+func rowMoments(row []float32, n op.Norm) moments {
 	switch n.Kind {
-	case op.LayerNorm:
-		mean = norm.Sum(row) / c
-		return mean, 1 / sqrt32(norm.Deviations(row, mean)/c+n.Eps)
-	case op.StdNorm:
-		mean = norm.Sum(row) / c
-		return mean, 1 / (sqrt32(norm.Deviations(row, mean)/(c-1)) + n.Eps)
+	case op.LayerNorm, op.StdNorm:
+		mean := norm.Sum(row) / float32(len(row))
+		return moments{mean, inverse(norm.Deviations(row, mean), len(row), n)}
 	case op.RMSNorm:
-		return 0, 1 / sqrt32(norm.Squares(row)/c+n.Eps)
+		return moments{0, 1 / sqrt32(norm.Squares(row)/float32(len(row))+n.Eps)}
 	}
 	panic("cpu: unknown norm")
+}
+
+// inverse is the factor of a row with so many numbers, from the sum of their
+// squared deviations.
+func inverse(deviations float32, c int, n op.Norm) float32 {
+	if n.Kind == op.StdNorm {
+		return 1 / (sqrt32(deviations/float32(c-1)) + n.Eps)
+	}
+	return 1 / sqrt32(deviations/float32(c)+n.Eps)
 }
 
 // back fills one row of dx, or adds to it.

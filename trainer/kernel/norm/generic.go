@@ -42,6 +42,12 @@ func sumGeneric(x []float32) float32 {
 	return s.total()
 }
 
+func sumsGeneric(x, y []float32) (a, b float32) { return sumGeneric(x), sumGeneric(y) }
+
+func bothDeviationsGeneric(x, y []float32, mean, other float32) (a, b float32) {
+	return deviationsGeneric(x, mean), deviationsGeneric(y, other)
+}
+
 func squaresGeneric(x []float32) float32 {
 	var s lanes
 	for i, v := range x {

@@ -32,6 +32,25 @@ func Sum(x []float32) float32 {
 	return sum(x)
 }
 
+// Sums returns Sum of two rows, in less time than one after the other.
+func Sums(x, y []float32) (a, b float32) {
+	n := len(x)
+	if n == 0 {
+		return 0, 0
+	}
+	return sums(x, y[:n])
+}
+
+// BothDeviations returns Deviations of two rows, in less time than one after
+// the other.
+func BothDeviations(x, y []float32, mean, other float32) (a, b float32) {
+	n := len(x)
+	if n == 0 {
+		return 0, 0
+	}
+	return bothDeviations(x, y[:n], mean, other)
+}
+
 // Squares adds up x².
 func Squares(x []float32) float32 {
 	n := len(x)

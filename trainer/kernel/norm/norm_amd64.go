@@ -32,6 +32,32 @@ func sum(x []float32) float32 {
 	return res[0]
 }
 
+func sums(x, y []float32) (a, b float32) {
+	var res [2]float32
+	switch {
+	case cpuinfo.AVX512:
+		sumsAVX512(&x[0], &y[0], len(x), &res[0])
+	case cpuinfo.AVX2:
+		sumsAVX2(&x[0], &y[0], len(x), &res[0])
+	default:
+		return sumsGeneric(x, y)
+	}
+	return res[0], res[1]
+}
+
+func bothDeviations(x, y []float32, mean, other float32) (a, b float32) {
+	var res [2]float32
+	switch {
+	case cpuinfo.AVX512:
+		bothDeviationsAVX512(&x[0], &y[0], len(x), mean, other, &res[0])
+	case cpuinfo.AVX2:
+		bothDeviationsAVX2(&x[0], &y[0], len(x), mean, other, &res[0])
+	default:
+		return bothDeviationsGeneric(x, y, mean, other)
+	}
+	return res[0], res[1]
+}
+
 func squares(x []float32) float32 {
 	var res [1]float32
 	switch {

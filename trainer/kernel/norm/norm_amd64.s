@@ -821,6 +821,164 @@ join:
 	VZEROUPPER
 	RET
 
+// func sumsAVX512(x *float32, y *float32, n int, res *float32)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·sumsAVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS w00000000<>+0(SB), Z0
+	VMOVUPS w00000000<>+0(SB), Z1
+	VMOVUPS w00000000<>+0(SB), Z2
+	VMOVUPS w00000000<>+0(SB), Z3
+	XORQ    BX, BX
+
+loop:
+	CMPQ    DX, $0x20
+	JL      tail
+	VMOVUPS (AX)(BX*4), Z4
+	VMOVUPS (CX)(BX*4), Z5
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z5, Z1, Z1
+	VMOVUPS 64(AX)(BX*4), Z4
+	VMOVUPS 64(CX)(BX*4), Z5
+	VADDPS  Z4, Z2, Z2
+	VADDPS  Z5, Z3, Z3
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, DX
+	JMP     loop
+
+tail:
+	TESTQ        DX, DX
+	JE           join
+	VPBROADCASTD DX, Z4
+	VPCMPGTD     index<>+0(SB), Z4, K1
+	VMOVUPS.Z    (AX)(BX*4), K1, Z4
+	VMOVUPS.Z    (CX)(BX*4), K1, Z5
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z5, Z1, Z1
+	VPBROADCASTD DX, Z4
+	VPCMPGTD     index<>+64(SB), Z4, K1
+	VMOVUPS.Z    64(AX)(BX*4), K1, Z4
+	VMOVUPS.Z    64(CX)(BX*4), K1, Z5
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+
+join:
+	MOVQ          res+24(FP), AX
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMOVUPS       Y0, Y0
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X6
+	VADDPS        Y6, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y2
+	VADDPS        Y2, Y0, Y0
+	VMOVSS        X0, (AX)
+	VADDPS        Z3, Z1, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPS       Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X6
+	VADDPS        Y6, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VMOVSS        X0, 4(AX)
+	VZEROUPPER
+	RET
+
+// func bothDeviationsAVX512(x *float32, y *float32, n int, mean float32, other float32, res *float32)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·bothDeviationsAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS mean+24(FP), Z0
+	VBROADCASTSS other+28(FP), Z1
+	VMOVUPS      w00000000<>+0(SB), Z2
+	VMOVUPS      w00000000<>+0(SB), Z3
+	VMOVUPS      w00000000<>+0(SB), Z4
+	VMOVUPS      w00000000<>+0(SB), Z5
+	XORQ         BX, BX
+
+loop:
+	CMPQ        DX, $0x20
+	JL          tail
+	VMOVUPS     (AX)(BX*4), Z6
+	VMOVUPS     (CX)(BX*4), Z7
+	VSUBPS      Z0, Z6, Z6
+	VFMADD231PS Z6, Z6, Z2
+	VSUBPS      Z1, Z7, Z6
+	VFMADD231PS Z6, Z6, Z3
+	VMOVUPS     64(AX)(BX*4), Z6
+	VMOVUPS     64(CX)(BX*4), Z7
+	VSUBPS      Z0, Z6, Z6
+	VFMADD231PS Z6, Z6, Z4
+	VSUBPS      Z1, Z7, Z6
+	VFMADD231PS Z6, Z6, Z5
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, DX
+	JMP         loop
+
+tail:
+	TESTQ        DX, DX
+	JE           join
+	VPBROADCASTD DX, Z6
+	VPCMPGTD     index<>+0(SB), Z6, K1
+	VMOVUPS.Z    (AX)(BX*4), K1, Z6
+	VMOVUPS.Z    (CX)(BX*4), K1, Z7
+	VSUBPS       Z0, Z6, Z6
+	VMOVUPS      w00000000<>+0(SB), Z13
+	VBLENDMPS    Z6, Z13, K1, Z8
+	VFMADD231PS  Z8, Z8, Z2
+	VSUBPS       Z1, Z7, Z6
+	VMOVUPS      w00000000<>+0(SB), Z7
+	VBLENDMPS    Z6, Z7, K1, Z9
+	VFMADD231PS  Z9, Z9, Z3
+	VPBROADCASTD DX, Z6
+	VPCMPGTD     index<>+64(SB), Z6, K1
+	VMOVUPS.Z    64(AX)(BX*4), K1, Z6
+	VMOVUPS.Z    64(CX)(BX*4), K1, Z7
+	VSUBPS       Z0, Z6, Z0
+	VMOVUPS      w00000000<>+0(SB), Z6
+	VBLENDMPS    Z0, Z6, K1, Z10
+	VFMADD231PS  Z10, Z10, Z4
+	VSUBPS       Z1, Z7, Z0
+	VMOVUPS      w00000000<>+0(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z11
+	VFMADD231PS  Z11, Z11, Z5
+
+join:
+	MOVQ          res+32(FP), AX
+	VADDPS        Z4, Z2, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPS       Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X12
+	VADDPS        Y12, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VMOVSS        X0, (AX)
+	VADDPS        Z5, Z3, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMOVUPS       Y0, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X12
+	VADDPS        Y12, Y0, Y0
+	VPERMILPS     $0x4e, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VPERMILPS     $0xb1, Y0, Y1
+	VADDPS        Y1, Y0, Y0
+	VMOVSS        X0, 4(AX)
+	VZEROUPPER
+	RET
+
 // func slopesAVX512(dy *float32, gain *float32, x *float32, n int, mean float32, res *float32)
 // Requires: AVX, AVX512F, AVX512VL
 TEXT ·slopesAVX512(SB), NOSPLIT, $0-48
@@ -2488,6 +2646,232 @@ join:
 	VPERMILPS    $0xb1, Y0, Y1
 	VADDPS       Y1, Y0, Y0
 	VMOVSS       X0, (AX)
+	VZEROUPPER
+	RET
+
+// func sumsAVX2(x *float32, y *float32, n int, res *float32)
+// Requires: AVX, AVX2
+TEXT ·sumsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS w00000000<>+0(SB), Y0
+	VMOVUPS w00000000<>+0(SB), Y1
+	VMOVUPS w00000000<>+0(SB), Y2
+	VMOVUPS w00000000<>+0(SB), Y3
+	VMOVUPS w00000000<>+0(SB), Y4
+	VMOVUPS w00000000<>+0(SB), Y5
+	VMOVUPS w00000000<>+0(SB), Y6
+	VMOVUPS w00000000<>+0(SB), Y7
+	XORQ    BX, BX
+
+loop:
+	CMPQ    DX, $0x20
+	JL      tail
+	VMOVUPS (AX)(BX*4), Y8
+	VMOVUPS (CX)(BX*4), Y9
+	VADDPS  Y8, Y0, Y0
+	VADDPS  Y9, Y1, Y1
+	VMOVUPS 32(AX)(BX*4), Y8
+	VMOVUPS 32(CX)(BX*4), Y9
+	VADDPS  Y8, Y2, Y2
+	VADDPS  Y9, Y3, Y3
+	VMOVUPS 64(AX)(BX*4), Y8
+	VMOVUPS 64(CX)(BX*4), Y9
+	VADDPS  Y8, Y4, Y4
+	VADDPS  Y9, Y5, Y5
+	VMOVUPS 96(AX)(BX*4), Y8
+	VMOVUPS 96(CX)(BX*4), Y9
+	VADDPS  Y8, Y6, Y6
+	VADDPS  Y9, Y7, Y7
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, DX
+	JMP     loop
+
+tail:
+	TESTQ        DX, DX
+	JE           join
+	VMOVD        DX, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     index<>+0(SB), Y8, Y8
+	VMASKMOVPS   (AX)(BX*4), Y8, Y9
+	VMASKMOVPS   (CX)(BX*4), Y8, Y8
+	VADDPS       Y9, Y0, Y0
+	VADDPS       Y8, Y1, Y1
+	VMOVD        DX, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     index<>+32(SB), Y8, Y8
+	VMASKMOVPS   32(AX)(BX*4), Y8, Y9
+	VMASKMOVPS   32(CX)(BX*4), Y8, Y8
+	VADDPS       Y9, Y2, Y2
+	VADDPS       Y8, Y3, Y3
+	VMOVD        DX, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     index<>+64(SB), Y8, Y8
+	VMASKMOVPS   64(AX)(BX*4), Y8, Y9
+	VMASKMOVPS   64(CX)(BX*4), Y8, Y8
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y8, Y5, Y5
+	VMOVD        DX, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     index<>+96(SB), Y8, Y8
+	VMASKMOVPS   96(AX)(BX*4), Y8, Y9
+	VMASKMOVPS   96(CX)(BX*4), Y8, Y8
+	VADDPS       Y9, Y6, Y6
+	VADDPS       Y8, Y7, Y7
+
+join:
+	MOVQ         res+24(FP), AX
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X10
+	VADDPS       Y10, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y2
+	VADDPS       Y2, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y2
+	VADDPS       Y2, Y0, Y0
+	VMOVSS       X0, (AX)
+	VADDPS       Y5, Y1, Y0
+	VADDPS       Y7, Y3, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X10
+	VADDPS       Y10, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVSS       X0, 4(AX)
+	VZEROUPPER
+	RET
+
+// func bothDeviationsAVX2(x *float32, y *float32, n int, mean float32, other float32, res *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·bothDeviationsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS mean+24(FP), Y0
+	VBROADCASTSS other+28(FP), Y1
+	VMOVUPS      w00000000<>+0(SB), Y2
+	VMOVUPS      w00000000<>+0(SB), Y3
+	VMOVUPS      w00000000<>+0(SB), Y4
+	VMOVUPS      w00000000<>+0(SB), Y5
+	VMOVUPS      w00000000<>+0(SB), Y6
+	VMOVUPS      w00000000<>+0(SB), Y7
+	VMOVUPS      w00000000<>+0(SB), Y8
+	VMOVUPS      w00000000<>+0(SB), Y9
+	XORQ         BX, BX
+
+loop:
+	CMPQ        DX, $0x20
+	JL          tail
+	VMOVUPS     (AX)(BX*4), Y10
+	VMOVUPS     (CX)(BX*4), Y11
+	VSUBPS      Y0, Y10, Y10
+	VFMADD231PS Y10, Y10, Y2
+	VSUBPS      Y1, Y11, Y10
+	VFMADD231PS Y10, Y10, Y3
+	VMOVUPS     32(AX)(BX*4), Y10
+	VMOVUPS     32(CX)(BX*4), Y11
+	VSUBPS      Y0, Y10, Y10
+	VFMADD231PS Y10, Y10, Y4
+	VSUBPS      Y1, Y11, Y10
+	VFMADD231PS Y10, Y10, Y5
+	VMOVUPS     64(AX)(BX*4), Y10
+	VMOVUPS     64(CX)(BX*4), Y11
+	VSUBPS      Y0, Y10, Y10
+	VFMADD231PS Y10, Y10, Y6
+	VSUBPS      Y1, Y11, Y10
+	VFMADD231PS Y10, Y10, Y7
+	VMOVUPS     96(AX)(BX*4), Y10
+	VMOVUPS     96(CX)(BX*4), Y11
+	VSUBPS      Y0, Y10, Y10
+	VFMADD231PS Y10, Y10, Y8
+	VSUBPS      Y1, Y11, Y10
+	VFMADD231PS Y10, Y10, Y9
+	ADDQ        $0x20, BX
+	SUBQ        $0x20, DX
+	JMP         loop
+
+tail:
+	TESTQ        DX, DX
+	JE           join
+	VMOVD        DX, X10
+	VPBROADCASTD X10, Y10
+	VPCMPGTD     index<>+0(SB), Y10, Y10
+	VMASKMOVPS   (AX)(BX*4), Y10, Y11
+	VMASKMOVPS   (CX)(BX*4), Y10, Y13
+	VSUBPS       Y0, Y11, Y11
+	VMOVUPS      w00000000<>+0(SB), Y14
+	VBLENDVPS    Y10, Y11, Y14, Y11
+	VFMADD231PS  Y11, Y11, Y2
+	VSUBPS       Y1, Y13, Y11
+	VMOVUPS      w00000000<>+0(SB), Y13
+	VBLENDVPS    Y10, Y11, Y13, Y10
+	VFMADD231PS  Y10, Y10, Y3
+	VMOVD        DX, X10
+	VPBROADCASTD X10, Y10
+	VPCMPGTD     index<>+32(SB), Y10, Y10
+	VMASKMOVPS   32(AX)(BX*4), Y10, Y11
+	VMASKMOVPS   32(CX)(BX*4), Y10, Y13
+	VSUBPS       Y0, Y11, Y11
+	VMOVUPS      w00000000<>+0(SB), Y14
+	VBLENDVPS    Y10, Y11, Y14, Y11
+	VFMADD231PS  Y11, Y11, Y4
+	VSUBPS       Y1, Y13, Y11
+	VMOVUPS      w00000000<>+0(SB), Y13
+	VBLENDVPS    Y10, Y11, Y13, Y10
+	VFMADD231PS  Y10, Y10, Y5
+	VMOVD        DX, X10
+	VPBROADCASTD X10, Y10
+	VPCMPGTD     index<>+64(SB), Y10, Y10
+	VMASKMOVPS   64(AX)(BX*4), Y10, Y11
+	VMASKMOVPS   64(CX)(BX*4), Y10, Y13
+	VSUBPS       Y0, Y11, Y11
+	VMOVUPS      w00000000<>+0(SB), Y14
+	VBLENDVPS    Y10, Y11, Y14, Y11
+	VFMADD231PS  Y11, Y11, Y6
+	VSUBPS       Y1, Y13, Y11
+	VMOVUPS      w00000000<>+0(SB), Y13
+	VBLENDVPS    Y10, Y11, Y13, Y10
+	VFMADD231PS  Y10, Y10, Y7
+	VMOVD        DX, X10
+	VPBROADCASTD X10, Y10
+	VPCMPGTD     index<>+96(SB), Y10, Y10
+	VMASKMOVPS   96(AX)(BX*4), Y10, Y11
+	VMASKMOVPS   96(CX)(BX*4), Y10, Y13
+	VSUBPS       Y0, Y11, Y0
+	VMOVUPS      w00000000<>+0(SB), Y11
+	VBLENDVPS    Y10, Y0, Y11, Y0
+	VFMADD231PS  Y0, Y0, Y8
+	VSUBPS       Y1, Y13, Y0
+	VMOVUPS      w00000000<>+0(SB), Y1
+	VBLENDVPS    Y10, Y0, Y1, Y0
+	VFMADD231PS  Y0, Y0, Y9
+
+join:
+	MOVQ         res+32(FP), AX
+	VADDPS       Y6, Y2, Y0
+	VADDPS       Y8, Y4, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X12
+	VADDPS       Y12, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVSS       X0, (AX)
+	VADDPS       Y7, Y3, Y0
+	VADDPS       Y9, Y5, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X12
+	VADDPS       Y12, Y0, Y0
+	VPERMILPS    $0x4e, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VPERMILPS    $0xb1, Y0, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVSS       X0, 4(AX)
 	VZEROUPPER
 	RET
 

@@ -44,6 +44,16 @@ func expTotalAVX512(x *float32, n int, top float32, res *float32)
 //go:noescape
 func surpriseAVX512(x *float32, n int, top float32, l float32, res *float32)
 
+// sumsAVX512 adds up x and y.
+//
+//go:noescape
+func sumsAVX512(x *float32, y *float32, n int, res *float32)
+
+// bothDeviationsAVX512 adds up (x-mean)² and (y-other)².
+//
+//go:noescape
+func bothDeviationsAVX512(x *float32, y *float32, n int, mean float32, other float32, res *float32)
+
 // slopesAVX512 adds up dy*gain and dy*gain*(x-mean).
 //
 //go:noescape
@@ -128,6 +138,16 @@ func expTotalAVX2(x *float32, n int, top float32, res *float32)
 //
 //go:noescape
 func surpriseAVX2(x *float32, n int, top float32, l float32, res *float32)
+
+// sumsAVX2 adds up x and y.
+//
+//go:noescape
+func sumsAVX2(x *float32, y *float32, n int, res *float32)
+
+// bothDeviationsAVX2 adds up (x-mean)² and (y-other)².
+//
+//go:noescape
+func bothDeviationsAVX2(x *float32, y *float32, n int, mean float32, other float32, res *float32)
 
 // slopesAVX2 adds up dy*gain and dy*gain*(x-mean).
 //

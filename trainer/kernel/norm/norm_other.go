@@ -6,6 +6,12 @@ func largest(x []float32) float32 { return largestGeneric(x) }
 
 func sum(x []float32) float32 { return sumGeneric(x) }
 
+func sums(x, y []float32) (a, b float32) { return sumsGeneric(x, y) }
+
+func bothDeviations(x, y []float32, mean, other float32) (a, b float32) {
+	return bothDeviationsGeneric(x, y, mean, other)
+}
+
 func squares(x []float32) float32 { return squaresGeneric(x) }
 
 func dot(x, y []float32) float32 { return dotGeneric(x, y) }

@@ -30,6 +30,13 @@ func run(l cpuinfo.Level) []float32 {
 			s, d := Slopes(x, y, z, 0.1)
 			all = append(all, top, Sum(x), Squares(x), Dot(x, y), Deviations(x, 0.3), ExpSum(out, x, 5), ExpTotal(x, 5), Surprise(x, 5, 1), s, d)
 			all = append(all, bufs[3]...)
+			a1, b1 := Sums(x, y)
+			a2, b2 := BothDeviations(x, y, 0.3, -0.2)
+			for k, pair := range [][2]float32{{a1, Sum(x)}, {b1, Sum(y)}, {a2, Deviations(x, 0.3)}, {b2, Deviations(y, -0.2)}} {
+				if math.Float32bits(pair[0]) != math.Float32bits(pair[1]) {
+					panic(fmt.Sprintf("%v, n=%d: number %d of two rows at once is %g, of one %g", l, n, k, pair[0], pair[1]))
+				}
+			}
 			Apply(out, x, y, z, 0.1, 2)
 			all = append(all, bufs[3]...)
 			ApplyBare(out, x, y, 0.1, 2)

@@ -81,6 +81,22 @@ func reductions(i asm.ISA) {
 	(&asm.Loop{Name: "surprise", Doc: "adds up l - (x-top).", In: []string{"x"}, Scalars: []string{"top", "l"}}).Reduce(i, r)
 
 	r.Results = 2
+	r.Term = func(in, _, acc []vec, _ func(vec) vec) []vec {
+		add(acc[0], in[0])
+		add(acc[1], in[1])
+		return nil
+	}
+	(&asm.Loop{Name: "sums", Doc: "adds up x and y.", In: []string{"x", "y"}}).Reduce(i, r)
+
+	r.Term = func(in, s, acc []vec, pad func(vec) vec) []vec {
+		for k := range acc {
+			d := pad(i.Sub(in[k], s[k]))
+			i.FmaAdd(acc[k], d, d)
+		}
+		return nil
+	}
+	(&asm.Loop{Name: "bothDeviations", Doc: "adds up (x-mean)² and (y-other)².", In: []string{"x", "y"}, Scalars: []string{"mean", "other"}}).Reduce(i, r)
+
 	r.Term = func(in, s, acc []vec, _ func(vec) vec) []vec {
 		grad := i.Mul(in[0], in[1])
 		add(acc[0], grad)
