@@ -115,18 +115,43 @@ const (
 	reached = 1 << 6 // by an alignment of least cost
 )
 
+// most is an alignment's cost at most: what lies between a common beginning and
+// a common end is replaced.
+func (l *lattice) most(sub int32) int {
+	a, b := l.srcIDs, l.hypIDs
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if sub > 1 {
+		return len(a) + len(b)
+	}
+	return max(len(a), len(b))
+}
+
 // align marks the edges of all alignments of least cost, found backwards from
-// the ends of both sentences; shift tells the alignments apart.
+// the ends of both sentences; shift tells the alignments apart. None of them
+// comes further from the diagonal than its cost, so only a band is looked at.
 func (l *lattice) align(sub int32, shift int) {
 	n, m := len(l.src), len(l.hyp)
-	w := m + 1
+	w, band := m+1, l.most(sub)
+	const far = math.MaxInt32 / 2
 	for j := range m + 1 {
 		l.dist[j] = int32(j)
 	}
 	for i := 1; i <= n; i++ {
 		row, up, s := l.dist[i*w:i*w+w], l.dist[(i-1)*w:i*w], l.srcIDs[i-1]
 		row[0] = int32(i)
-		for j := 1; j <= m; j++ {
+		first, last := max(1, i-band), min(m, i+band)
+		if first > 1 {
+			row[min(first-1, m)] = far
+		}
+		if last < m {
+			row[last+1] = far
+		}
+		for j := first; j <= last; j++ {
 			c := sub
 			if s == l.hypIDs[j-1] {
 				c = 0
@@ -138,7 +163,7 @@ func (l *lattice) align(sub int32, shift int) {
 	on := uint8(reached << (shift / 3))
 	l.moves[n*w+m] |= on
 	for i := n; i >= 0; i-- {
-		for j := m; j >= 0; j-- {
+		for j := min(m, i+band); j >= max(0, i-band); j-- {
 			at := i*w + j
 			if l.moves[at]&on == 0 {
 				continue

@@ -85,8 +85,11 @@ func parse(block []string, first int) ([]Sentence, error) {
 				s = ""
 			}
 			words := pytext.Fields(s)
-			sources = append(sources, words)
-			all = append(all, words...)
+			if sources = append(sources, words); len(sources) == 1 {
+				all = words
+			} else {
+				all = slices.Concat(all, words)
+			}
 		}
 	}
 	if len(sources) == 0 {

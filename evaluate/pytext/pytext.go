@@ -20,7 +20,40 @@ func Strip(s string) string { return strings.TrimFunc(s, IsSpace) }
 func StripRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
 
 // Fields returns the words between runs of white space.
-func Fields(s string) []string { return strings.FieldsFunc(s, IsSpace) }
+func Fields(s string) []string {
+	out := make([]string, 0, strings.Count(s, " ")+1)
+	from := 0
+	for i := 0; i < len(s); {
+		n := spaceAt(s, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		if from < i {
+			out = append(out, s[from:i])
+		}
+		i += n
+		from = i
+	}
+	if from < len(s) {
+		out = append(out, s[from:])
+	}
+	return out
+}
+
+// spaceAt returns the length of the white space that is the character at a
+// place, 0 if it is none, or the place is inside a character.
+func spaceAt(s string, i int) int {
+	switch c := s[i]; {
+	case c == ' ', c >= '\t' && c <= '\r', c >= 0x1c && c <= 0x1f:
+		return 1
+	case c == 0xc2, c >= 0xe1 && c <= 0xe3: // begin all wider ones
+		if r, n := utf8.DecodeRuneInString(s[i:]); IsSpace(r) {
+			return n
+		}
+	}
+	return 0
+}
 
 // Lower returns s in lower case by the full mapping of Unicode: U+0130 becomes
 // two characters, and a capital sigma at the end of a word its final form.

@@ -2,6 +2,7 @@ package pytext
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -31,5 +32,18 @@ func TestWhiteSpace(t *testing.T) {
 	}
 	if got := StripRight(" a\n\u0085"); got != " a" {
 		t.Errorf("StripRight = %q", got)
+	}
+}
+
+// Fields cuts at every character that is white space, and nowhere else.
+func TestFieldsCutsAtSpace(t *testing.T) {
+	var all strings.Builder
+	for r := range rune(0x11000) {
+		all.WriteString("a" + string(r) + "b" + string(r) + string(r))
+	}
+	for _, s := range []string{all.String(), "", " ", "\u3000a\xe3\x80b\xc2 c\xe2\x80", "a\xff\xe1\x9a\x80b", "x"} {
+		if got, want := Fields(s), strings.FieldsFunc(s, IsSpace); !slices.Equal(got, want) || got == nil {
+			t.Errorf("Fields(%.20q): %d words, want %d", s, len(got), len(want))
+		}
 	}
 }

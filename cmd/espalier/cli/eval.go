@@ -141,7 +141,7 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		case size > largeInput:
 			debug.SetGCPercent(50) // so that a million predictions stay below 1 GB
 		case size < smallInput:
-			debug.SetGCPercent(1600) // collect from 64 MB on
+			debug.SetGCPercent(400) // collect from 16 MB on
 		}
 	}
 	e.pred.Path, e.pred.Reader = e.preds[0], c.in
