@@ -9,6 +9,8 @@ import (
 
 	"espalier/features/raster"
 	"espalier/pipeline"
+	"espalier/pipeline/shard"
+	"espalier/pipeline/store"
 )
 
 // A crop is one image on its way.
@@ -52,8 +54,10 @@ func (e *Extract) crops(ctx context.Context, t *pipeline.Task, spec *Spec, image
 	for range workers {
 		wg.Go(func() {
 			dec := &raster.Decoder{MaxPixels: e.MaxPixels}
+			src := &source{in: t.In["images"]}
+			defer src.close()
 			for j := range jobs {
-				j.done <- cropOf(t.In["images"], dec, spec, j.ref)
+				j.done <- cropOf(src, dec, spec, j.ref)
 			}
 		})
 	}
@@ -76,12 +80,12 @@ func (e *Extract) crops(ctx context.Context, t *pipeline.Task, spec *Spec, image
 }
 
 // cropOf reads and cuts one image.
-func cropOf(in *pipeline.Input, dec *raster.Decoder, spec *Spec, r imageRef) *crop {
+func cropOf(src *source, dec *raster.Decoder, spec *Spec, r imageRef) *crop {
 	c := &crop{ref: r, reason: r.Reason}
 	if c.reason != "" {
 		return c
 	}
-	data, err := readImage(in, &r)
+	data, err := src.read(&r)
 	if err != nil {
 		c.err = err
 		return c
@@ -104,10 +108,54 @@ func reasonOf(err error) string {
 	return string(refused.Format) + ": " + refused.Reason
 }
 
-func readImage(in *pipeline.Input, r *imageRef) (data []byte, err error) {
-	if r.In == nil {
-		return readFile(in, r.File)
+// A source reads images of an input. It keeps the table open that it read
+// last. It is used from one goroutine at a time.
+type source struct {
+	in    *pipeline.Input
+	name  string
+	file  *store.File
+	table *shard.Blobs
+}
+
+func (s *source) read(r *imageRef) ([]byte, error) {
+	switch {
+	case r.In == nil:
+		return readFile(s.in, r.File)
+	case r.In.Row:
+		return s.row(r.In)
 	}
+	return readPart(s.in, r)
+}
+
+func (s *source) row(p *place) (data []byte, err error) {
+	if s.table == nil || s.name != p.File {
+		s.close()
+		if s.file, err = s.in.Open(p.File); err != nil {
+			return nil, err
+		}
+		s.name = p.File
+		if s.table, err = shard.OpenBlobs(s.file, s.file.Size()); err != nil {
+			return nil, fmt.Errorf("open %s: %w", p.File, err)
+		}
+	}
+	if data, err = s.table.Read(p.At); err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.File, err)
+	}
+	return data, nil
+}
+
+// close lets the table go, of which only was read.
+func (s *source) close() {
+	if s.table != nil {
+		_ = s.table.Close()
+	}
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+	s.file, s.table = nil, nil
+}
+
+func readPart(in *pipeline.Input, r *imageRef) (data []byte, err error) {
 	f, err := in.Open(r.In.File)
 	if err != nil {
 		return nil, err

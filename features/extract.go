@@ -25,7 +25,7 @@ const batchImages = 8
 
 // Extract makes features of images with a CLIP image tower.
 //
-// Inputs: images (files, tar archives of them, or a sample); examples, whose column image then says
+// Inputs: images (files, tar archives or Parquet tables of them, or a sample); examples, whose column image then says
 // which images are wanted and what they are called; weights (a weights file, or
 // the files of a sharded one). Without weights a random network of the same
 // kind stands in, and the output says so. The output is grid.arrow shards of
@@ -84,7 +84,7 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 		return nil, err
 	}
 	files := newFinder(entries)
-	refs, err := e.refs(t, entries)
+	refs, err := e.refs(t, entries, members)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +101,9 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 		refs[i].File, refs[i].Reason = files.find(refs[i].ID)
 		if m, ok := members[refs[i].File]; ok {
 			refs[i].In = &m
+			if m.None {
+				refs[i].Reason = "the row has no bytes"
+			}
 		}
 		if i+1 < len(refs) && !border(refs[i].ID, e.PartImages) {
 			continue
@@ -116,7 +119,7 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 }
 
 // refs lists the images that are wanted.
-func (e *Extract) refs(t *pipeline.Task, files []store.FileEntry) ([]imageRef, error) {
+func (e *Extract) refs(t *pipeline.Task, files []store.FileEntry, members map[string]place) ([]imageRef, error) {
 	var refs []imageRef
 	if len(e.List) > 0 {
 		seen := map[string]bool{}
@@ -132,11 +135,16 @@ func (e *Extract) refs(t *pipeline.Task, files []store.FileEntry) ([]imageRef, e
 		return imagesOf(ex)
 	}
 	for _, f := range files {
-		if isImageName(f.Name) {
+		if isImageName(f.Name) || members[f.Name].Row {
 			refs = append(refs, imageRef{ID: f.Name})
 		}
 	}
-	slices.SortFunc(refs, func(a, b imageRef) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(refs, func(a, b imageRef) int {
+		if x, y := members[a.ID], members[b.ID]; x.Row && y.Row && x.File == y.File {
+			return cmp.Compare(x.At, y.At) // as they are read fastest
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
 	return refs, nil
 }
 

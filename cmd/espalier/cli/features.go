@@ -79,7 +79,7 @@ var featuresVerb = verb{
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
 		var e features.Extract
-		images := f.String("images", "", "`PATH` of a folder of images or tar archives, an archive, or a list of paths")
+		images := f.String("images", "", "`PATH` of a folder of images, tar archives or Parquet shards, one such, or a list of paths")
 		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors; without, a random network")
 		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT`: grid (default), grid-projected, penultimate, class-tokens or embedding")
 		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` an image is cut: clip (default), clip-rgb-first, stretch, hf-pil, hf-default, none")
