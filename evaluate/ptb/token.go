@@ -1,6 +1,7 @@
 package ptb
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -48,10 +49,23 @@ func (t *Tokenizer) token(r *rule, text []byte) {
 		}
 		t.line = append(t.line, c)
 	}
-	if ascii && r.act == emit {
+	if ascii && plainly(r.act, text) {
 		return
 	}
 	t.line = append(t.line[:start], rewrite(r, string(text))...)
+}
+
+// plainly reports that lower case is all that becomes of an ASCII text.
+func plainly(act action, text []byte) bool {
+	switch act {
+	case emit, emitAsDash:
+		return true
+	case emitNoHyph, emitThenDot, cutTail:
+		return len(text) > 0
+	case emitQuotes:
+		return bytes.IndexByte(text, '&') < 0
+	}
+	return false
 }
 
 // rewrite returns the token of a match that needs more than lower case.
