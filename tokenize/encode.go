@@ -53,7 +53,7 @@ type Encode struct {
 func (*Encode) Kind() string { return "tokenize/encode" }
 
 // Version is raised when equal examples would give other ids.
-func (*Encode) Version() int { return 1 }
+func (*Encode) Version() int { return 2 }
 
 // Check fills in defaults.
 func (s *Encode) Check() error {

@@ -14,6 +14,7 @@ import (
 
 	"espalier/tokenize/chars"
 	"espalier/tokenize/memo"
+	"espalier/tokenize/merge"
 	"espalier/tokenize/model"
 )
 
@@ -43,7 +44,7 @@ type Model struct {
 	table   *chars.Table
 	single  [256]int32 // ids of single bytes
 	last    [256]int32 // ids of single bytes that end a word
-	pairs   pairs
+	merges  *merge.Table
 	words   *memo.Table
 	names   []name
 	folds   bool // ASCII capitals are taken for small letters
@@ -86,7 +87,10 @@ func New(vocab []string, merges [][2]string, p Pattern) (*Model, error) {
 			}
 		}
 	}
-	m.pairs = newPairs(len(merges))
+	var err error
+	if m.merges, err = merge.New(len(vocab), len(merges)); err != nil {
+		return nil, fmt.Errorf("bytebpe: %w", err)
+	}
 	first := max(len(vocab)-len(merges)-2, 0) // where what the merges make stands as a rule
 	for rank, x := range merges {
 		l, r, to := m.find(x[0]), m.find(x[1]), int32(-1)
@@ -104,7 +108,7 @@ func New(vocab []string, merges [][2]string, p Pattern) (*Model, error) {
 		case l < 0 || r < 0 || to < 0:
 			return nil, fmt.Errorf("bytebpe: merge %d: %q and %q: not in the vocabulary, or what they make is not", rank+1, x[0], x[1])
 		}
-		m.pairs.add(l, r, uint32(rank), to)
+		m.merges.Set(rank, l, r, to)
 	}
 	return m, nil
 }
@@ -175,57 +179,3 @@ func (m *Model) ID(piece string) (int32, bool) {
 
 // NewEncoder returns an encoder for one goroutine.
 func (m *Model) NewEncoder() model.Encoder { return &encoder{m: m} }
-
-// pairs maps pairs of ids to the rank of their merge and to what they become.
-type pairs struct {
-	slots []pair
-	mask  uint64
-}
-
-type pair struct {
-	key  uint64 // left id plus one, right id; 0: free
-	rank uint32
-	to   int32
-}
-
-func newPairs(n int) pairs {
-	size := 16
-	for size < 2*n {
-		size *= 2
-	}
-	return pairs{make([]pair, size), uint64(size - 1)}
-}
-
-func pairKey(l, r int32) uint64 { return uint64(l+1)<<32 | uint64(uint32(r)) }
-
-func (p *pairs) slot(key uint64) uint64 {
-	h := key * 0x9E3779B97F4A7C15
-	return (h ^ h>>32) & p.mask
-}
-
-// add sets the rank of a pair; of equal pairs the last one's counts, as in a
-// dictionary.
-func (p *pairs) add(l, r int32, rank uint32, to int32) {
-	key := pairKey(l, r)
-	at := p.slot(key)
-	for p.slots[at].key != 0 && p.slots[at].key != key {
-		at = (at + 1) & p.mask
-	}
-	p.slots[at] = pair{key, rank, to}
-}
-
-// noRank is the rank of pairs that no merge joins.
-const noRank = 1<<32 - 1
-
-func (p *pairs) find(l, r int32) (rank uint32, to int32) {
-	key := pairKey(l, r)
-	for at := p.slot(key); ; at = (at + 1) & p.mask {
-		s := &p.slots[at]
-		if s.key == key {
-			return s.rank, s.to
-		}
-		if s.key == 0 {
-			return noRank, 0
-		}
-	}
-}

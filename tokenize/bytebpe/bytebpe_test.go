@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"espalier/tokenize/merge"
 	"espalier/tokenize/model"
 	"espalier/tokenize/tokentest"
 	"espalier/tokenize/vocab"
@@ -113,16 +114,16 @@ func slow(m *Model, word string) []int32 {
 	}
 	ids[len(ids)-1] = m.last[word[len(word)-1]]
 	for {
-		best, at, to := uint32(noRank), -1, int32(0)
+		best, at := uint32(merge.None), -1
 		for k := 0; k+1 < len(ids); k++ {
-			if rank, id := m.pairs.find(ids[k], ids[k+1]); rank < best {
-				best, at, to = rank, k, id
+			if rank := m.merges.Find(ids[k], ids[k+1]); rank < best {
+				best, at = rank, k
 			}
 		}
 		if at < 0 {
 			return ids
 		}
-		ids[at] = to
+		ids[at] = m.merges.To(best)
 		ids = slices.Delete(ids, at+1, at+2)
 	}
 }
@@ -130,14 +131,14 @@ func slow(m *Model, word string) []int32 {
 func TestLongWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, m := range []*Model{small(t, GPT2), smallCLIP(t)} {
-		var g merger
+		e := &encoder{m: m}
 		for range 500 {
 			b := make([]byte, 1+r.IntN(90))
 			for k := range b {
 				b[k] = "abc "[r.IntN(4)]
 			}
 			word := string(b)
-			if got, want := g.word(m, nil, word, 0, len(word)), slow(m, word); !slices.Equal(got, want) {
+			if got, want := e.word(nil, word, 0, len(word)), slow(m, word); !slices.Equal(got, want) {
 				t.Fatalf("%q: %v, want %v", word, got, want)
 			}
 		}

@@ -6,12 +6,13 @@ import (
 
 	"espalier/tokenize/chars"
 	"espalier/tokenize/memo"
+	"espalier/tokenize/merge"
 	"espalier/tokenize/model"
 )
 
 type encoder struct {
 	m *Model
-	merger
+	merge.Merger
 	ids []int32
 	low []byte // a word in lower case
 }
@@ -56,7 +57,7 @@ func (m *Model) next(s *splitter, text string, i int, limit *int) (from, to int,
 func (e *encoder) Append(ids []int32, text string) []int32 {
 	m := e.m
 	if !m.suffixed() {
-		return e.words(ids, text, 0, len(text))
+		return e.words(ids, text, 0, len(text), false)
 	}
 	for i := 0; i < len(text); { // no word goes on behind a blank
 		if text[i] == ' ' {
@@ -69,7 +70,7 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 			ids = m.words.Append(ids, ref)
 		} else {
 			from := len(ids)
-			ids = e.words(ids, text, i, j)
+			ids = e.words(ids, text, i, j, true)
 			m.words.Add(text, i, j, hash, ids[from:], 0)
 		}
 		i = j
@@ -78,11 +79,12 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 }
 
 // words appends the ids of text[i:j], whose ends no word crosses, word by word.
-func (e *encoder) words(ids []int32, text string, i, j int) []int32 {
+// Sought says that all of it was looked for in the memory in vain.
+func (e *encoder) words(ids []int32, text string, i, j int, sought bool) []int32 {
 	m := e.m
 	s := m.splitter()
 	limit := 0
-	for at, text := i, text[:j]; at < len(text); {
+	for at, start, text := i, i, text[:j]; at < len(text); {
 		i, j, id := m.next(&s, text, at, &limit)
 		at = j
 		if i == j {
@@ -91,6 +93,9 @@ func (e *encoder) words(ids []int32, text string, i, j int) []int32 {
 		if id >= 0 {
 			ids = append(ids, id)
 			continue
+		}
+		if sought && i == start && j == len(text) {
+			return e.fold(ids, text, i, j)
 		}
 		ref, hash := m.words.Find(text, i, j)
 		if ref != 0 {
@@ -115,11 +120,21 @@ func (e *encoder) fold(ids []int32, text string, i, j int) []int32 {
 						e.low[k] = c + 'a' - 'A'
 					}
 				}
-				return e.word(e.m, ids, unsafe.String(&e.low[0], len(e.low)), 0, len(e.low))
+				return e.word(ids, unsafe.String(&e.low[0], len(e.low)), 0, len(e.low))
 			}
 		}
 	}
-	return e.word(e.m, ids, text, i, j)
+	return e.word(ids, text, i, j)
+}
+
+// word appends the ids of the word text[i:j].
+func (e *encoder) word(ids []int32, text string, i, j int) []int32 {
+	m, from := e.m, len(ids)
+	for k := i; k < j-1; k++ {
+		ids = append(ids, m.single[text[k]])
+	}
+	ids = append(ids, m.last[text[j-1]])
+	return ids[:from+len(e.Merge(m.merges, ids[from:], nil))]
 }
 
 // AppendTokens appends the tokens of a text. The place of a token is that of the

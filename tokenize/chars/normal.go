@@ -27,6 +27,8 @@ type Normalizer struct {
 	runes []rune
 	class []uint8
 	fresh []bool
+
+	changes []int32
 }
 
 // NewNormalizer returns a normalizer.
@@ -81,34 +83,41 @@ func (n *Normalizer) decompose(s string) {
 	n.runes, n.class, n.fresh = n.runes[:0], n.class[:0], n.fresh[:0]
 	marks := 0 // runes with a class at the end
 	for _, r := range s {
-		p := Props(0)
-		if r >= 0xC0 {
-			p = n.t.Of(r)
-		}
-		decomposes := Decomposes
-		if n.Fast {
-			decomposes = FastDecomposes
-		}
-		first := len(n.runes)
-		switch {
-		case p&decomposes == 0:
-			marks = n.put(r, p, marks)
-		case hangulBase <= r && r < hangulBase+hangulCount:
-			k := r - hangulBase
-			marks = n.put(leadBase+k/(vowelCount*tailCount), 0, marks)
-			marks = n.put(vowelBase+k%(vowelCount*tailCount)/tailCount, 0, marks)
-			if k%tailCount > 0 {
-				marks = n.put(tailBase+k%tailCount, 0, marks)
-			}
-		default:
-			k := sort.Search(len(decomposed), func(k int) bool { return decomposed[k].r >= r })
-			for _, d := range decomposed[k].to {
-				marks = n.put(d, n.t.Of(d), marks)
-			}
-		}
-		n.fresh[first] = true
+		marks = n.decomposeOne(r, marks)
 	}
 	n.order(marks)
+}
+
+// decomposeOne appends what a rune becomes behind marks runes with a class and
+// returns how many of them there are then.
+func (n *Normalizer) decomposeOne(r rune, marks int) int {
+	p := Props(0)
+	if r >= 0xC0 {
+		p = n.t.Of(r)
+	}
+	decomposes := Decomposes
+	if n.Fast {
+		decomposes = FastDecomposes
+	}
+	first := len(n.runes)
+	switch {
+	case p&decomposes == 0:
+		marks = n.put(r, p, marks)
+	case hangulBase <= r && r < hangulBase+hangulCount:
+		k := r - hangulBase
+		marks = n.put(leadBase+k/(vowelCount*tailCount), 0, marks)
+		marks = n.put(vowelBase+k%(vowelCount*tailCount)/tailCount, 0, marks)
+		if k%tailCount > 0 {
+			marks = n.put(tailBase+k%tailCount, 0, marks)
+		}
+	default:
+		k := sort.Search(len(decomposed), func(k int) bool { return decomposed[k].r >= r })
+		for _, d := range decomposed[k].to {
+			marks = n.put(d, n.t.Of(d), marks)
+		}
+	}
+	n.fresh[first] = true
+	return marks
 }
 
 // put appends a rune behind marks runes with a class and returns how many of
@@ -210,4 +219,91 @@ func (n *Normalizer) pair(a, b rune) (rune, bool) {
 		return 0, false
 	}
 	return c, true
+}
+
+// A Form is a normal form of Unicode.
+type Form struct {
+	Compat  bool // NFKD or NFKC
+	Compose bool // NFC or NFKC
+}
+
+// Holds reports whether a text is in a normal form for sure; most text is.
+func (n *Normalizer) Holds(s string, f Form) bool {
+	look := Decomposes | Combines
+	if f.Compose {
+		look = Composes
+	}
+	for _, r := range s {
+		if r >= 0xA0 && (n.t.Of(r)&look != 0 || f.Compat && compatOf(r) != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// Changes returns a text in a normal form and, for each character, how it came
+// to be: 0, it took the place of one; 1, it was added; -n, it took the place of
+// one and n more behind it. Both are valid until the next call.
+func (n *Normalizer) Changes(s string, f Form) ([]rune, []int32) {
+	if f.Compat {
+		n.decomposeCompat(s)
+	} else {
+		n.decompose(s)
+	}
+	n.changes = n.changes[:0]
+	for _, fresh := range n.fresh {
+		if fresh {
+			n.changes = append(n.changes, 0)
+		} else {
+			n.changes = append(n.changes, 1)
+		}
+	}
+	if !f.Compose {
+		return n.runes, n.changes
+	}
+	out, starter, last := 0, -1, uint8(0)
+	for i, r := range n.runes {
+		class, change := n.class[i], n.changes[i]
+		if starter >= 0 && (out == starter+1 || last != 0 && last < class) {
+			if c, ok := n.pair(n.runes[starter], r); ok {
+				n.runes[starter] = c
+				n.changes[starter] += change - 1
+				continue
+			}
+		}
+		if class == 0 {
+			starter = out
+		}
+		last = class
+		n.runes[out], n.class[out], n.changes[out] = r, class, change
+		out++
+	}
+	return n.runes[:out], n.changes[:out]
+}
+
+func compatOf(r rune) string {
+	k := sort.Search(len(compat), func(k int) bool { return compat[k].r >= r })
+	if k < len(compat) && compat[k].r == r {
+		return compat[k].to
+	}
+	return ""
+}
+
+// decomposeCompat is decompose for compatibility decompositions: what they
+// become is decomposed already.
+func (n *Normalizer) decomposeCompat(s string) {
+	n.runes, n.class, n.fresh = n.runes[:0], n.class[:0], n.fresh[:0]
+	marks := 0
+	for _, r := range s {
+		if to := compatOf(r); r >= 0xA0 && to != "" {
+			first := len(n.runes)
+			for _, d := range to {
+				marks = n.put(d, n.t.Of(d), marks)
+			}
+			n.fresh[first] = true
+			continue
+		}
+		marks = n.decomposeOne(r, marks)
+	}
+	n.order(marks)
 }

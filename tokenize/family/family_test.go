@@ -56,12 +56,16 @@ func TestRead(t *testing.T) {
 	if _, err := Read(filepath.Join(dir, "u.model"), BPE); err == nil || !strings.Contains(err.Error(), "of type unigram, not bpe") {
 		t.Errorf("another type: %v", err)
 	}
-	path := filepath.Join(write(t, map[string]string{"u.json": `{"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]}}`}), "u.json")
-	if _, err := Read(path, ""); err == nil || !strings.Contains(err.Error(), "of a unigram model: read the SentencePiece model") {
+	path := filepath.Join(write(t, map[string]string{"u.json": `{"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]}}`}), "u.json")
+	if s, err := Read(path, JSON); err != nil || s.Natural() != "json" {
 		t.Errorf("a unigram model's tokenizer.json: %v", err)
+	} else if m, err := s.Model(nil); err != nil || !slices.Equal(m.NewEncoder().Append(nil, "aba"), []int32{1, 0, 1}) {
+		t.Errorf("a unigram model's tokenizer.json: %v", err)
+	} else if c, err := s.Card(); err != nil || c.Model != "Unigram" || c.Size != 2 {
+		t.Errorf("%+v, %v", c, err)
 	}
 	for name, text := range map[string]string{
-		"empty": "", "cut": unigram[:40], "cut.gz": packed(t, wordVocab)[:20], "cut.json": `{"model": `, "other.json": `{"model": {"type": "Unigram", "vocab": {"a": 0}}}`,
+		"empty": "", "cut": unigram[:40], "cut.gz": packed(t, wordVocab)[:20], "cut.json": `{"model": `, "other.json": `{"model": {"type": "Unigram"}}`,
 	} {
 		path := filepath.Join(write(t, map[string]string{name: text}), name)
 		if _, err := Read(path, ""); err == nil || !strings.Contains(err.Error(), path) {
@@ -185,7 +189,7 @@ func TestPublicFiles(t *testing.T) {
 		"tok-bert-vocab/google_cased_en_vocab.txt":   {WordPiece, "bert-cased", 28996},
 		"tok-bert-vocab/google_zh_vocab.txt":         {WordPiece, "bert-uncased", 21128},
 		"tok-gpt2":                                   {ByteBPE, "gpt2", 50257},
-		"tok-roberta/roberta.json":                   {ByteBPE, "roberta", 50265},
+		"tok-roberta/roberta.json":                   {ByteBPE, "json", 50265},
 		"tok-clip":                                   {CLIP, "clip", 49408},
 	} {
 		s, err := Read(shared.Dir(t, "data", path), "")

@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"espalier/tokenize/chop"
 	"espalier/tokenize/model"
 	"espalier/tokenize/preset"
+	"espalier/tokenize/recipe"
 	"espalier/tokenize/spm"
 	"espalier/tokenize/tokens"
 	"espalier/tokenize/unigram"
@@ -30,12 +32,13 @@ var classes = map[string]class{
 	"bert-cased":   {WordPiece, []string{"fast", "slow", "v5", "strip-accents", "no-cjk"}},
 	"gpt2":         {ByteBPE, []string{"fast", "slow", "v5", "prefix"}},
 	"roberta":      {ByteBPE, []string{"fast", "slow", "v5", "prefix"}},
+	"json":         {"", nil},
 	"clip":         {CLIP, []string{"openai", "slow", "fast", "v5", "whitespace", "canonicalize"}},
 }
 
 // Names lists the classes that vocabularies can be opened as.
 func Names() []string {
-	return []string{"t5", "llama", "bert-uncased", "bert-cased", "gpt2", "roberta", "clip"}
+	return []string{"t5", "llama", "bert-uncased", "bert-cased", "gpt2", "roberta", "clip", "json"}
 }
 
 // Variants lists the variants of a class; those of "" are SentencePiece's.
@@ -71,13 +74,16 @@ func (s *Source) Model(variants []string) (model.Tokenizer, error) {
 // Natural returns the class that a vocabulary is most likely meant for, "" if
 // there is none.
 func (s *Source) Natural() string {
+	if s.json != nil {
+		return "json"
+	}
 	switch s.Type {
 	case Unigram:
 		return "t5"
 	case BPE:
 		return "llama"
 	case WordPiece:
-		if s.json != nil && s.json.Lower || s.json == nil && !s.hasCapitals() {
+		if !s.hasCapitals() {
 			return "bert-uncased"
 		}
 		return "bert-cased"
@@ -126,7 +132,10 @@ func (s *Source) As(as string, variants []string) (*preset.Class, error) {
 	if !ok {
 		return nil, fmt.Errorf("class %q: want %s", as, strings.Join(Names(), ", "))
 	}
-	if c.types != s.Type {
+	if as == "json" && s.json == nil {
+		return nil, errors.New("json is the class of a tokenizer.json")
+	}
+	if c.types != s.Type && as != "json" {
 		return nil, fmt.Errorf("a vocabulary of type %s cannot be %s, which needs one of type %s", s.Type, as, c.types)
 	}
 	if err := CheckVariants(as, variants); err != nil {
@@ -141,6 +150,12 @@ func (s *Source) As(as string, variants []string) (*preset.Class, error) {
 		kind = preset.Fast
 	}
 	switch as {
+	case "json":
+		t, err := recipe.New(s.json)
+		if err != nil {
+			return nil, err
+		}
+		return preset.Recipe(t)
 	case "t5":
 		m, err := unigram.New(s.spm)
 		if err != nil {
@@ -173,7 +188,7 @@ func (s *Source) As(as string, variants []string) (*preset.Class, error) {
 	if has("slow") {
 		pattern = bytebpe.GPT2Python
 	}
-	if has("prefix") || s.json != nil && s.json.PrefixSpace {
+	if has("prefix") || s.traits.PrefixSpace {
 		o.Prefix = preset.PrefixParts
 		if has("slow") && as == "gpt2" {
 			o.Prefix = preset.PrefixAlways
@@ -233,6 +248,15 @@ func (s *Source) Space(as string, t model.Tokenizer) tokens.Vocab {
 	switch {
 	case s.spm != nil:
 		v.Pad, v.BOS, v.EOS, v.Unk = s.spm.Pad, s.spm.BOS, s.spm.EOS, s.spm.Unk
+	case class != nil && v.Kind == "json" || s.json != nil && as == "":
+		head, tail := class.Frame.Around()
+		if len(head) > 0 {
+			v.BOS = head[0]
+		}
+		if len(tail) > 0 {
+			v.EOS = tail[len(tail)-1]
+		}
+		v.Unk = class.Unknown()
 	case s.Type == CLIP:
 		v.BOS, v.EOS = class.Frame.Head[0], class.Frame.Tail[0]
 	default:
@@ -252,6 +276,7 @@ func (s *Source) Space(as string, t model.Tokenizer) tokens.Vocab {
 // A Card says what a vocabulary is.
 type Card struct {
 	Type       string    `json:"type"`
+	Model      string    `json:"model,omitempty"` // of a tokenizer.json
 	Files      []string  `json:"files"`
 	Digest     string    `json:"sha256"`
 	Size       int       `json:"size"`
@@ -266,7 +291,7 @@ type Card struct {
 type Special struct {
 	ID   int32  `json:"id"`
 	Text string `json:"text"`
-	Kind string `json:"kind"` // unknown, control, user-defined or special
+	Kind string `json:"kind"` // unknown, control, user-defined, special or added
 }
 
 // Card describes the vocabulary.
@@ -283,13 +308,20 @@ func (s *Source) Card() (Card, error) {
 		}
 		return c, nil
 	}
+	if s.json != nil {
+		c.Model, c.Bytes = s.json.Model, s.json.ByteFallback
+	}
 	class, err := s.As(c.Natural, nil)
 	if err != nil {
 		return c, err
 	}
 	c.Size = class.Size()
 	for _, a := range class.Specials() {
-		c.Specials = append(c.Specials, Special{a.ID, a.Text, "special"})
+		kind := "special"
+		if !a.Special {
+			kind = "added"
+		}
+		c.Specials = append(c.Specials, Special{a.ID, a.Text, kind})
 	}
 	slices.SortFunc(c.Specials, func(a, b Special) int { return int(a.ID - b.ID) })
 	return c, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"espalier/tokenize/recipe"
 	"espalier/tokenize/spm"
 	"espalier/tokenize/vocab"
 	"espalier/tokenize/wordpiece"
@@ -32,10 +33,11 @@ const (
 	CLIP      = "clip"      // bpe_simple_vocab_16e6.txt.gz
 	Word      = "sp-word"   // a SentencePiece model
 	Char      = "sp-char"   // a SentencePiece model
+	JSON      = "json"      // a tokenizer.json of another kind
 )
 
 // Types lists the types of vocabularies.
-var Types = []string{Unigram, BPE, WordPiece, ByteBPE, CLIP, Word, Char}
+var Types = []string{Unigram, BPE, WordPiece, ByteBPE, CLIP, Word, Char, JSON}
 
 // maxFile bounds a vocabulary file, unpacked.
 const maxFile = 256 << 20
@@ -51,6 +53,7 @@ type Source struct {
 
 	spm    *spm.Model
 	json   *vocab.Tokenizer
+	traits recipe.Traits // of it
 	vocab  []string
 	merges [][2]string
 }
@@ -288,13 +291,14 @@ func (s *Source) tokenizerJSON(file string) error {
 		return err
 	}
 	s.json, s.vocab, s.merges = t, t.Vocab, t.Merges
+	s.traits = recipe.TraitsOf(t)
 	switch {
 	case t.Model == "WordPiece" || t.Model == "" && t.Prefix == "##":
 		s.Type = WordPiece
-	case (t.Model == "BPE" || t.Model == "") && len(t.Merges) > 0 && t.ByteLevel && t.Suffix == "":
+	case (t.Model == "BPE" || t.Model == "") && len(t.Merges) > 0 && s.traits.ByteLevel && t.Suffix == "":
 		s.Type = ByteBPE
 	default:
-		return fmt.Errorf("%w: a tokenizer.json of model %q with pre-tokenizer and suffix that are not read", ErrUnknown, t.Model)
+		s.Type = JSON
 	}
 	return nil
 }

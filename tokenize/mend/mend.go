@@ -21,6 +21,8 @@ const maxSegment = 1_000_000
 type Mender struct {
 	table *chars.Table
 	norm  *chars.Normalizer
+	buf   []byte
+	runes []rune
 }
 
 // New returns a mender.
@@ -46,11 +48,23 @@ func (m *Mender) Calm(text string) bool {
 	return true
 }
 
-// Fix repairs text. Bytes that are not UTF-8 become U+FFFD each.
+// Fix repairs text. Bytes that are not UTF-8 become U+FFFD each. What it returns
+// is valid until the next call.
 func (m *Mender) Fix(text string) string {
-	if m.Calm(text) {
+	if k := strings.IndexByte(text, '\n'); k < 0 || k == len(text)-1 {
+		if len(text) <= maxSegment { // one segment
+			if s, ok := m.quick(text); ok {
+				return s
+			}
+		}
+	} else if m.Calm(text) {
 		return text
 	}
+	return m.fix(text)
+}
+
+// fix is Fix a line at a time.
+func (m *Mender) fix(text string) string {
 	text = strings.ToValidUTF8(valid(text), "\uFFFD")
 	var b strings.Builder
 	entities := true
@@ -86,6 +100,14 @@ func valid(text string) string {
 
 // segment repairs a line until nothing changes.
 func (m *Mender) segment(text string, entities bool) string {
+	if s, ok := m.quick(text); ok {
+		return s
+	}
+	return m.slow(text, entities)
+}
+
+// slow is segment step by step.
+func (m *Mender) slow(text string, entities bool) string {
 	for {
 		before := text
 		if entities && strings.IndexByte(text, '&') >= 0 {

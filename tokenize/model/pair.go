@@ -51,8 +51,50 @@ type Frame struct {
 	// and Special count it all the same, as the class does, and are longer then.
 	OnceTail bool
 
+	// Empty says that an empty second text counts even if Gentle is not set.
+	Empty bool
+
 	Pad     int32
 	PadType int32
+
+	// Single and Pair, if they are set, say instead of Head, Between and Tail what
+	// is around one text and two.
+	Single, Pair []Slot
+}
+
+// A Slot of a frame is a text or special ids.
+type Slot struct {
+	Text int8 // 1, 2: the first, the second text; 0: IDs
+	IDs  []int32
+	Type int32
+}
+
+// slots returns what is around one text, or two.
+func (f *Frame) slots(two bool) []Slot {
+	switch {
+	case two && f.Pair != nil:
+		return f.Pair
+	case f.Single != nil:
+		return f.Single
+	case two:
+		return []Slot{{IDs: f.Head}, {Text: 1}, {IDs: f.Between}, {Text: 2, Type: f.SecondType}, {IDs: f.Tail, Type: f.SecondType}}
+	}
+	return []Slot{{IDs: f.Head}, {Text: 1}, {IDs: f.Tail}}
+}
+
+// Around returns the ids before and behind one text.
+func (f *Frame) Around() (head, tail []int32) {
+	if f.Single == nil {
+		return f.Head, f.Tail
+	}
+	to := &head
+	for _, s := range f.Single {
+		if s.Text == 1 {
+			to = &tail
+		}
+		*to = append(*to, s.IDs...)
+	}
+	return head, tail
 }
 
 // Limits are the lengths wanted. The zero value is none.
@@ -77,15 +119,15 @@ type Encoding struct {
 // Join makes an encoding of the ids of a text and, if there are two, of a second
 // one. It does not keep the slices.
 func (f *Frame) Join(a, b []int32, two bool, l Limits) (Encoding, error) {
-	two = two && (f.Gentle || len(b) > 0)
+	two = two && (f.Gentle || f.Empty || len(b) > 0)
 	if !two {
 		b = nil
 	}
-	cut := 0
+	slots, cut := f.slots(two), 0
 	if l.Truncate != NoTruncation {
-		added := len(f.Head) + len(f.Tail)
-		if two {
-			added += len(f.Between)
+		added := 0
+		for _, s := range slots {
+			added += len(s.IDs)
 		}
 		if l.Max < added {
 			return Encoding{}, fmt.Errorf("length of at most %d, but %d special ids", l.Max, added)
@@ -110,14 +152,20 @@ func (f *Frame) Join(a, b []int32, two bool, l Limits) (Encoding, error) {
 		}
 		put(ids, kind, 1)
 	}
-	put(f.Head, 0, 1)
-	put(a, 0, 0)
-	if two {
-		end(f.Between, a, 0)
-		put(b, f.SecondType, 0)
-		end(f.Tail, b, f.SecondType)
-	} else {
-		end(f.Tail, a, 0)
+	var last []int32 // of a text
+	for i, s := range slots {
+		switch {
+		case s.Text == 1:
+			put(a, s.Type, 0)
+			last = a
+		case s.Text == 2:
+			put(b, s.Type, 0)
+			last = b
+		case i > 0:
+			end(s.IDs, last, s.Type)
+		default:
+			put(s.IDs, s.Type, 1)
+		}
 	}
 	for range e.IDs {
 		e.Attention = append(e.Attention, 1)

@@ -144,9 +144,6 @@ func (e *clipParts) repair(text string) string {
 	case e.r.o.Style == CLIPSlow:
 		return e.mend.Fix(text)
 	}
-	if e.mend.Calm(text) {
-		return text
-	}
 	return mend.Unescape(mend.Unescape(e.mend.Fix(text)))
 }
 

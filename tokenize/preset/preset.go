@@ -122,25 +122,31 @@ func (c *Class) Specials() []model.Added { return slices.Clone(c.added) }
 func (c *Class) NewEncoder() model.Encoder { return c.Encoder() }
 
 // Encoder returns an encoder for one goroutine.
-func (c *Class) Encoder() *Encoder { return &Encoder{c: c, e: c.rules.encoder()} }
+func (c *Class) Encoder() *Encoder {
+	e := &Encoder{c: c, e: c.rules.encoder()}
+	e.head, e.tail = c.Frame.Around()
+	return e
+}
 
 // An Encoder encodes one text at a time.
 type Encoder struct {
 	c    *Class
 	e    partEncoder
 	a, b []int32
+
+	head, tail []int32 // around one text
 }
 
 // Append appends the ids of a text, special ones around it.
 func (e *Encoder) Append(ids []int32, text string) []int32 {
 	f := &e.c.Frame
-	ids = append(ids, f.Head...)
+	ids = append(ids, e.head...)
 	from := len(ids)
 	ids = e.Body(ids, text)
 	if f.OnceTail && len(f.Tail) == 1 && len(ids) > from && ids[len(ids)-1] == f.Tail[0] {
 		return ids
 	}
-	return append(ids, f.Tail...)
+	return append(ids, e.tail...)
 }
 
 // Body appends the ids of a text without special ids around it.
@@ -170,13 +176,13 @@ func (e *Encoder) AppendTokens(tokens []model.Token, text string) []model.Token 
 			tokens = append(tokens, model.Token{ID: id, Piece: e.c.Piece(id)})
 		}
 	}
-	around(f.Head)
+	around(e.head)
 	from := len(tokens)
 	tokens = e.BodyTokens(tokens, text)
 	if f.OnceTail && len(f.Tail) == 1 && len(tokens) > from && tokens[len(tokens)-1].ID == f.Tail[0] {
 		return tokens
 	}
-	around(f.Tail)
+	around(e.tail)
 	return tokens
 }
 
@@ -209,7 +215,7 @@ func (e *Encoder) Join(a, b string, two bool, l model.Limits) (model.Encoding, e
 	if two {
 		e.b = e.Body(e.b, b)
 	}
-	return e.c.Frame.Join(e.a, e.b, two && (e.c.Frame.Gentle || b != ""), l)
+	return e.c.Frame.Join(e.a, e.b, two && (e.c.Frame.Gentle || e.c.Frame.Empty || b != ""), l)
 }
 
 // Decode appends the text that ids stand for, special ones by name.

@@ -165,3 +165,23 @@ func (c *charMap) joins(b byte) bool {
 	}
 	return false
 }
+
+// A CharMap is a compiled normaliser by itself, as a tokenizer.json has it. It is
+// immutable and safe for concurrent use.
+type CharMap struct{ m *charMap }
+
+// ParseCharMap reads a compiled normaliser.
+func ParseCharMap(b string) (*CharMap, error) {
+	m, err := parseCharMap(b)
+	if err != nil {
+		return nil, fmt.Errorf("character map: %w", err)
+	}
+	return &CharMap{m}, nil
+}
+
+// Shortest returns what the shortest key that text begins with stands for and
+// its length, 0 if there is none.
+func (c *CharMap) Shortest(text string) (to string, size int) { return c.m.shortest(text) }
+
+// Plain reports whether an ASCII byte, followed by any or none, stays what it is.
+func (c *CharMap) Plain(b byte) bool { return b < 128 && c.m.ascii[b] }

@@ -221,19 +221,7 @@ func (n *Normalizer) AppendByCluster(dst []byte, from []int32, text string, join
 		}
 	}
 	for at := 0; at < len(text); {
-		r, size := utf8.DecodeRuneInString(text[at:])
-		end := at + size
-		if r == '\r' && end < len(text) && text[end] == '\n' {
-			end++
-		} else if !breaks(r) {
-			for end < len(text) {
-				r, size := utf8.DecodeRuneInString(text[end:])
-				if !joins(r) {
-					break
-				}
-				end += size
-			}
-		}
+		end := Cluster(text, at, joins)
 		cluster := text[at:end]
 		if len(cluster) < 6 && n.chars != nil {
 			if to, size := n.chars.shortest(cluster); size > 0 {
@@ -258,6 +246,28 @@ func (n *Normalizer) AppendByCluster(dst []byte, from []int32, text string, join
 		}
 	}
 	return dst, append(from, int32(len(text)))
+}
+
+// Cluster returns where the grapheme cluster that begins at a place ends, as far
+// as it matters to clusters of less than six bytes. Joins reports whether a
+// character belongs to the one before.
+func Cluster(text string, at int, joins func(r rune) bool) int {
+	r, size := utf8.DecodeRuneInString(text[at:])
+	end := at + size
+	if r == '\r' && end < len(text) && text[end] == '\n' {
+		return end + 1
+	}
+	if breaks(r) {
+		return end
+	}
+	for end < len(text) {
+		r, size := utf8.DecodeRuneInString(text[end:])
+		if !joins(r) {
+			break
+		}
+		end += size
+	}
+	return end
 }
 
 // breaks reports whether nothing joins a character: a control character.

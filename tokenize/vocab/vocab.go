@@ -13,15 +13,18 @@ const MaxSize = 1 << 23
 // id; "" where an id is not used.
 func JSON(file string) ([]string, error) {
 	r := reader{s: file}
-	v, err := r.vocab()
+	v, _, err := r.vocab()
 	if err != nil {
 		return nil, err
 	}
 	return v, r.done()
 }
 
-func (r *reader) vocab() ([]string, error) {
+// vocab reads an object of pieces and ids and returns the pieces by id and how
+// many there are.
+func (r *reader) vocab() ([]string, int, error) {
 	var v []string
+	n := 0
 	bound := len(r.s) // no more ids than bytes
 	err := r.object(func(piece string) error {
 		id, err := r.int()
@@ -38,9 +41,10 @@ func (r *reader) vocab() ([]string, error) {
 			return r.fail("id %d is %q and %q", id, v[id], piece)
 		}
 		v[id] = piece
+		n++
 		return nil
 	})
-	return v, err
+	return v, n, err
 }
 
 // Merges reads a merges.txt: pairs of pieces with a blank between, a line each;

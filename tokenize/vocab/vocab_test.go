@@ -61,21 +61,41 @@ func TestParse(t *testing.T) {
 		"normalizer": {"type": "BertNormalizer", "lowercase": true, "strip_accents": false, "handle_chinese_chars": true},
 		"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}, "post_processor": {"type": "X", "deep": [[{"a": [1.5e3, -2]}]]},
 		"model": {"type": "BPE", "unk_token": null, "vocab": {"a": 0, "<m>": 1}, "merges": ["a b", ["c", "d e"]]}}`)
-	no := false
 	want := &Tokenizer{
-		Model: "BPE", Vocab: []string{"a", "<m>"}, Merges: [][2]string{{"a", "b"}, {"c", "d e"}},
-		Added:     []Added{{ID: 1, Text: "<m>", LStrip: true, Special: true}},
-		ByteLevel: true, Normalizer: "BertNormalizer", Lower: true, Strip: &no, Ideographs: true, Processor: "X",
+		Model: "BPE", Vocab: []string{"a", "<m>"}, Pieces: 2, Merges: [][2]string{{"a", "b"}, {"c", "d e"}},
+		Added: []Added{{ID: 1, Text: "<m>", LStrip: true, Special: true}}, UnknownID: -1, MaxChars: -1,
+		Normalizer:    `{"type": "BertNormalizer", "lowercase": true, "strip_accents": false, "handle_chinese_chars": true}`,
+		PreTokenizer:  `{"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}`,
+		PostProcessor: `{"type": "X", "deep": [[{"a": [1.5e3, -2]}]]}`,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	for _, file := range []string{
 		`{}`, `[]`, `{"model": {"vocab": {"a": 0}}`, `{"model": {"vocab": {"a": 0}, "merges": ["ab"]}}`, `{"model": {"vocab": {"a": 0}, "merges": [["a"]]}}`,
-		`{"added_tokens": [{"id": 1, "content": ""}], "model": {"vocab": {"a": 0}}}`, `{"x": ` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + `}`,
+		`{"added_tokens": [{"id": 99999999, "content": "x"}], "model": {"vocab": {"a": 0}}}`, `{"x": ` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + `}`,
 	} {
 		if _, err := Parse(file); err == nil {
 			t.Errorf("%.60q is accepted", file)
+		}
+	}
+}
+
+// TestScores reads scores as the library's JSON reader does, to the last bit: not
+// always as the nearest number.
+func TestScores(t *testing.T) {
+	for text, want := range map[string]float64{
+		"0.0": 0, "-3": -3, "-2.0122928619384766": -2.012292861938477, "1e2": 100, "-1.5E-3": -0.0015, "0.1": 0.1, "1e-400": 0,
+		"-11.123456789012345678901234567890": -11.123456789012344, "123456789012345678901234567890": 1.2345678901234568e29,
+	} {
+		v, err := Parse(`{"model": {"type": "Unigram", "unk_id": 0, "byte_fallback": true, "vocab": [["a", ` + text + `]]}}`)
+		if err != nil || len(v.Scores) != 1 || v.Scores[0] != want || v.UnknownID != 0 || !v.ByteFallback {
+			t.Errorf("%s: %+v, %v, want %g", text, v, err, want)
+		}
+	}
+	for _, text := range []string{"1e400", "-", "1.", ".5", "1e", "x"} {
+		if _, err := Parse(`{"model": {"vocab": [["a", ` + text + `]]}}`); err == nil {
+			t.Errorf("%s is accepted", text)
 		}
 	}
 }
@@ -98,7 +118,7 @@ func FuzzFiles(f *testing.F) {
 		if _, err := CLIP(file); err != nil && err.Error() == "" {
 			t.Error("an error without a text")
 		}
-		if p, err := Parse(file); err == nil && len(p.Vocab) == 0 {
+		if p, err := Parse(file); err == nil && len(p.Vocab)+len(p.Added) == 0 {
 			t.Error("no vocabulary is accepted")
 		}
 	})
