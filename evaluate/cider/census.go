@@ -30,6 +30,7 @@ const endOfText = ^uint32(0)
 func newCensus(c *Corpus, vocabulary int) *census {
 	n := &census{Corpus: c, often: make([]uint32, vocabulary), images: make([]uint32, vocabulary), large: map[uint32]uint16{}}
 	hyps, refs := 0, 0
+	c.hypFirst, c.refFirst = make([]uint32, 0, len(c.hyps)), make([]uint32, 0, len(c.hyps))
 	for i, h := range c.hyps {
 		c.hypFirst, c.refFirst = append(c.hypFirst, uint32(hyps)), append(c.refFirst, uint32(refs))
 		hyps += len(h) + 1

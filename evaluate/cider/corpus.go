@@ -36,9 +36,10 @@ const (
 	maxWords   = 1 << 28
 )
 
-// What a corpus takes for each word, for good and while it counts, and for each
-// n-gram of a table, in bytes.
+// What a corpus takes for each image, for each word, for good and while it
+// counts, and for each n-gram of a table, in bytes.
 const (
+	imageBytes = 8
 	keptBytes  = 6
 	countBytes = 4 + 12
 	gramBytes  = 32
@@ -66,7 +67,7 @@ func NewPlan(hyps [][]uint32, refs [][][]uint32, limit int64) Plan {
 	}
 	tables := p.Words * gramBytes
 	p.Passes = int(max(1, (tables+limit-1)/limit))
-	p.Bytes = p.Words*(keptBytes+countBytes) + min(tables, limit)
+	p.Bytes = int64(len(hyps))*imageBytes + p.Words*(keptBytes+countBytes) + min(tables, limit)
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"espalier/evaluate/captiontest"
@@ -96,7 +97,7 @@ func TestPlanStaysNearTheLimit(t *testing.T) {
 	const words = 4 + 3 + 1
 	for limit, passes := range map[int64]int{1 << 20: 1, words * gramBytes: 1, words*gramBytes - 1: 2, 64: 4} {
 		p := NewPlan(hyps, refs, limit)
-		if want := words*int64(keptBytes+countBytes) + min(limit, words*gramBytes); p.Words != words || p.Passes != passes || p.Bytes != want {
+		if want := imageBytes + words*int64(keptBytes+countBytes) + min(limit, words*gramBytes); p.Words != words || p.Passes != passes || p.Bytes != want {
 			t.Errorf("limit %d: %+v, want %d words, %d passes, %d bytes", limit, p, words, passes, want)
 		}
 	}
@@ -134,6 +135,41 @@ func BenchmarkCorpus(b *testing.B) {
 		s := all.NewScorer(Options{})
 		for i := range hyps {
 			s.Score(i)
+		}
+	}
+}
+
+// All that counting allocates is less than the plan says it takes, however many
+// passes it makes.
+func TestPlanBoundsMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	const images, vocabulary = 30000, 3000
+	text := func() []uint32 {
+		words := make([]uint32, 8+r.IntN(6))
+		for i := range words {
+			words[i] = uint32(float64(vocabulary) * r.Float64() * r.Float64() * r.Float64())
+		}
+		return words
+	}
+	var hyps [][]uint32
+	var refs [][][]uint32
+	for range images {
+		hyps, refs = append(hyps, text()), append(refs, [][]uint32{text()})
+	}
+	for _, limit := range []int64{1 << 40, 8 << 20, 2 << 20} {
+		for _, workers := range []int{1, 2} {
+			p := NewPlan(hyps, refs, limit)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := NewCorpus(t.Context(), hyps, refs, vocabulary, p, workers); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			took := int64(after.TotalAlloc - before.TotalAlloc)
+			t.Logf("limit %d, %d workers: %d passes, %d bytes, planned %d", limit, workers, p.Passes, took, p.Bytes)
+			if took > p.Bytes+64*vocabulary+1<<19 {
+				t.Errorf("limit %d, %d workers: %d bytes in %d passes, the plan says %d", limit, workers, took, p.Passes, p.Bytes)
+			}
 		}
 	}
 }
