@@ -79,10 +79,10 @@ var featuresVerb = verb{
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
 		var e features.Extract
-		images := f.String("images", "", "`PATH` of a folder of images or shards (tar, Parquet), a shard, or a list of paths")
+		images := f.String("images", "", "`PATH` of a folder, of a tar or Parquet shard of images, or of a list of paths")
 		weights := f.String("weights", "", "`FILE` of CLIP weights, as published or safetensors; without, a random network")
 		f.StringVar((*string)(&e.Tap), "tap", "", "`WHAT`: grid (default), grid-projected, penultimate, class-tokens or embedding")
-		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` to cut: clip (default), clip-rgb-first, stretch, hf-pil, hf-default, none")
+		f.StringVar((*string)(&e.Transform), "transform", "", "`HOW` cut: clip (default), clip-rgb-first, stretch, hf-pil, hf-default or none")
 		f.IntVar(&e.Size, "size", 0, "side of what the network sees in pixels (default the weights', or 224): `N`")
 		f.StringVar(&e.DType, "dtype", "", "`TYPE` of stored values: float16 (default) or float32")
 		f.StringVar(&e.Precision, "precision", "", "`TYPE` in which the network multiplies: float32 (default) or bfloat16")
