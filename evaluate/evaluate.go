@@ -93,6 +93,7 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer readAhead(ctx, fams)()
 	c, dropped, err := load(ctx, &r, fams)
 	if err != nil {
 		return nil, err

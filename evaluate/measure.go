@@ -52,7 +52,7 @@ type Measure struct {
 func (*Measure) Kind() string { return "evaluate/measure" }
 
 // Version is raised when equal inputs would give other scores.
-func (*Measure) Version() int { return 4 }
+func (*Measure) Version() int { return 5 }
 
 // Check fills in defaults and reports every fault at once.
 func (m *Measure) Check() error {

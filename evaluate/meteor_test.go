@@ -1,8 +1,12 @@
 package evaluate
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"math"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"espalier/evaluate/captiontest"
@@ -28,6 +32,62 @@ func TestMETEOR(t *testing.T) {
 		for i, want := range c.PerImage {
 			if got := res.Each[i][0]; math.Abs(got-want.METEOR) > 1e-14 {
 				t.Errorf("%s, image %d: %v, want %v", name, i, got, want.METEOR)
+			}
+		}
+	}
+}
+
+// The original with the small tables of evaluate/meteor gives these, to the last
+// bit.
+func TestMETEOROfSmallTables(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("meteor", "testdata", "tables"))); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "paraphrases.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "paraphrase-en.gz"), packed.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ESPALIER_CACHE", t.TempDir())
+	b, err := os.ReadFile(filepath.Join("meteor", "testdata", "corpus.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct {
+		Score  float64
+		Images []struct {
+			Hyp   string
+			Refs  []string
+			Score float64
+		}
+	}
+	if err := json.Unmarshal(b, &want); err != nil {
+		t.Fatal(err)
+	}
+	var preds []string
+	var refs [][]string
+	for _, im := range want.Images {
+		preds, refs = append(preds, im.Hyp), append(refs, im.Refs)
+	}
+	for range 2 { // without an index, with one
+		res := scorePairs(t, []string{"meteor:tok=none"}, preds, refs, Request{MeteorData: dir})
+		if got := res.Values[0].Value; got != want.Score {
+			t.Errorf("all %v, want %v", got, want.Score)
+		}
+		for i, im := range want.Images {
+			if got := res.Each[i][0]; got != im.Score {
+				t.Errorf("image %d %v, want %v", i, got, im.Score)
 			}
 		}
 	}

@@ -4,15 +4,13 @@ import (
 	"archive/zip"
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/klauspost/compress/flate"
 
 	"espalier/pipeline"
 )
@@ -29,7 +27,7 @@ const (
 type Data struct {
 	prefixes   map[string]bool // words that keep a dot; true: only before digits
 	function   map[string]bool
-	synsets    map[string][]int32
+	synsets    *synsets
 	exceptions map[string][]string // base forms
 	paraphrase string              // path of the table, "" if there is none
 }
@@ -54,15 +52,20 @@ func Load(dir string) (*Data, error) {
 			return nil, &pipeline.RefusedError{File: jars[0], Offset: -1, Reason: err.Error()}
 		}
 		defer z.Close()
+		z.RegisterDecompressor(zip.Deflate, flate.NewReader)
 		tables = z
 	}
 	for _, t := range []struct {
 		name string
 		line func(lines *lines) error
-	}{{functionFile, d.readFunction}, {prefixFile, d.readPrefixes}, {synsetFile, d.readSynsets}, {exceptionFile, d.readExceptions}} {
+	}{{functionFile, d.readFunction}, {prefixFile, d.readPrefixes}, {exceptionFile, d.readExceptions}} {
 		if err := readLines(tables, dir, t.name, t.line); err != nil {
 			return nil, err
 		}
+	}
+	var err error
+	if d.synsets, err = readSynsets(tables, dir); err != nil {
+		return nil, err
 	}
 	for _, name := range []string{filepath.Join("data", "paraphrase-en.gz"), "paraphrase-en.gz"} {
 		path := filepath.Join(dir, name)
@@ -148,22 +151,6 @@ func (l *lines) pairs(visit func(first, second string) error) error {
 	return err
 }
 
-func (d *Data) readSynsets(l *lines) error {
-	d.synsets = make(map[string][]int32, 1<<17)
-	return l.pairs(func(word, numbers string) error {
-		var set []int32
-		for _, n := range strings.Fields(numbers) {
-			v, err := strconv.ParseInt(n, 10, 32)
-			if err != nil {
-				return fmt.Errorf("synset %q is no number", n)
-			}
-			set = append(set, int32(v))
-		}
-		d.synsets[word] = set
-		return nil
-	})
-}
-
 func (d *Data) readExceptions(l *lines) error {
 	d.exceptions = make(map[string][]string, 1<<13)
 	return l.pairs(func(base, forms string) error {
@@ -172,40 +159,6 @@ func (d *Data) readExceptions(l *lines) error {
 		}
 		return nil
 	})
-}
-
-// suffixes are WordNet's rules for base forms of nouns, verbs and adjectives. In
-// each the first counts that gives a word of the dictionary.
-var suffixes = [][][2]string{
-	{{"s", ""}, {"ses", "s"}, {"xes", "x"}, {"zes", "z"}, {"ches", "ch"}, {"shes", "sh"}, {"men", "man"}, {"ies", "y"}},
-	{{"s", ""}, {"ies", "y"}, {"es", "e"}, {"es", ""}, {"ed", "e"}, {"ed", ""}, {"ing", "e"}, {"ing", ""}},
-	{{"er", ""}, {"est", ""}, {"er", "e"}, {"est", "e"}},
-}
-
-// baseForms returns the synsets of a word's base forms, in order. Words of one
-// or two letters and those in ss are their own.
-func (d *Data) baseForms(word string) []int32 {
-	var out []int32
-	switch bases, ok := d.exceptions[word]; {
-	case ok:
-		for _, b := range bases {
-			out = append(out, d.synsets[b]...)
-		}
-	case utf8.RuneCountInString(word) <= 2, strings.HasSuffix(word, "ss"):
-		out = append(out, d.synsets[word]...)
-	default:
-		for _, class := range suffixes {
-			for _, s := range class {
-				stem, ok := strings.CutSuffix(word, s[0])
-				if set, known := d.synsets[stem+s[1]]; ok && known {
-					out = append(out, set...)
-					break
-				}
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // Modules names the modules that run, in their order.
@@ -218,14 +171,4 @@ func (d *Data) Modules() []string {
 		out = append(out, "paraphrase")
 	}
 	return out
-}
-
-// HasSynsets reports that there is a dictionary.
-func (d *Data) HasSynsets() bool { return d.synsets != nil }
-
-// Senses returns all synsets of a word, its base forms' too, in order.
-func (d *Data) Senses(word string) []int32 {
-	out := append(d.baseForms(word), d.synsets[word]...)
-	slices.Sort(out)
-	return slices.Compact(out)
 }

@@ -44,8 +44,8 @@ var (
 	dots = newRules(`(\.\.+)`, " $1 ")
 )
 
-// plain reports text that normalise leaves as it is.
-func plain(s string) bool {
+// Plain reports text that Words only splits at its blanks.
+func Plain(s string) bool {
 	blank := true
 	for i := range len(s) {
 		c := s[i]
@@ -65,7 +65,7 @@ func plain(s string) bool {
 func (d *Data) Words(s string) []string { return strings.Fields(d.normalise(s)) }
 
 func (d *Data) normalise(s string) string {
-	if plain(s) {
+	if Plain(s) {
 		return s
 	}
 	s = marks.apply(" " + s + " ")

@@ -1,7 +1,6 @@
 package meteor
 
 import (
-	"compress/gzip"
 	"math"
 	"os"
 	"path/filepath"
@@ -27,20 +26,7 @@ func own(t *testing.T, paraphrases string) string {
 		}
 	}
 	if paraphrases != "" {
-		f, err := os.Create(filepath.Join(dir, "paraphrase-en.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		z := gzip.NewWriter(f)
-		if _, err := z.Write([]byte(paraphrases)); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		pack(t, filepath.Join(dir, "paraphrase-en.gz"), paraphrases)
 	}
 	return dir
 }
@@ -60,10 +46,11 @@ func TestOwnTables(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	table, err := d.Paraphrases(t.Context(), func(w []byte) bool { return string(w) != "unseen" })
+	table, err := d.Paraphrases(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	lex := NewLexicon(d, table)
 	cases := []struct {
 		hyp, ref string
 		want     float64
@@ -82,10 +69,15 @@ func TestOwnTables(t *testing.T) {
 	// 1 + 3 x .6 of 4 words, and 1 + .6 of 2, one chunk that is all:
 	p, r = 2.8/4, 1.6/2
 	cases[5].want = 1 / ((1-alpha)/p + alpha/r)
-	s := NewScorer(d, table)
+	for _, c := range cases {
+		lex.Numbers(append(d.Words(c.hyp), d.Words(c.ref)...))
+	}
+	lex.Close(1)
+	s := NewScorer(lex)
 	row := make([]float64, Width)
 	for _, c := range cases {
-		st := s.Count(d.Words(c.hyp), d.Words(c.ref))
+		s.Hypothesis(lex.Numbers(d.Words(c.hyp)))
+		st := s.Count(lex.Numbers(d.Words(c.ref)))
 		st.Row(row)
 		if got := Score(row); math.Abs(got-c.want) > 1e-14 {
 			t.Errorf("%q against %q: %v, want %v", c.hyp, c.ref, got, c.want)

@@ -1,20 +1,12 @@
 package meteor
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"testing"
 
-// beam is how many alignments are kept.
-const beam = 40
-
-// A match pairs words of the hypothesis with words of the reference: where they
-// begin and how many they are.
-type match struct {
-	hyp, hypLen int
-	ref, refLen int
-	module      int
-}
-
-// searchWeights are the modules' in the search, which are not those of the score.
-var searchWeights = [modules]float64{1, .5, .5, .5}
+	"espalier/evaluate/snowball"
+)
 
 // A path is an alignment of the reference up to some word.
 type path struct {
@@ -65,13 +57,11 @@ func compare(a, b *path) int {
 	return a.distance - b.distance
 }
 
-func abs(x int) int { return max(x, -x) }
-
-// align chooses among the candidates, given by the place where they begin in
+// alignPlain chooses among the candidates, given by the place where they begin in
 // the reference. Candidates whose words no other candidate covers are fixed. The
 // others are searched from left to right, the best paths kept: those with more
 // weighted matches, then fewer chunks, then less distance.
-func align(candidates [][]*match, hypLen int) *path {
+func alignPlain(candidates [][]*match, hypLen int) *path {
 	refLen := len(candidates)
 	hypCover, refCover := make([]int, hypLen), make([]int, refLen)
 	for _, list := range candidates {
@@ -124,11 +114,95 @@ func align(candidates [][]*match, hypLen int) *path {
 			next = append(next, p)
 		}
 	}
-	for _, p := range next {
+	slices.SortStableFunc(next, compare)
+	next = next[:min(beam, len(next))]
+	for _, p := range next { // ordered and cut while their last chunks still do not count
 		if p.end != -1 {
 			p.chunks++
 		}
 	}
 	slices.SortStableFunc(next, compare)
 	return next[0]
+}
+
+// plainTable is a table of paraphrases as a map.
+type plainTable struct {
+	of      map[string][]string
+	longest int // words
+}
+
+func readPlain(t *testing.T, text string) *plainTable {
+	t.Helper()
+	p := &plainTable{of: make(map[string][]string)}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 2; i < len(lines); i += 3 {
+		first, second := strings.Fields(lines[i-1]), strings.Join(strings.Fields(lines[i]), " ")
+		key := strings.Join(first, " ")
+		p.of[key] = append(p.of[key], second)
+		p.longest = max(p.longest, len(first))
+	}
+	return p
+}
+
+// find visits the matches of a pair of texts.
+func (p *plainTable) find(hyp, ref []string, visit func(*match)) {
+	one := func(from, to []string, turned bool) {
+		for i := range from {
+			for n := 1; n <= p.longest && i+n <= len(from); n++ {
+				for _, phrase := range p.of[strings.Join(from[i:i+n], " ")] {
+					words := strings.Fields(phrase)
+					for j := 0; j+len(words) <= len(to); j++ {
+						switch {
+						case !slices.Equal(words, to[j:j+len(words)]):
+						case turned:
+							visit(&match{j, len(words), i, n, paraphrase})
+						default:
+							visit(&match{i, n, j, len(words), paraphrase})
+						}
+					}
+				}
+			}
+		}
+	}
+	one(ref, hyp, true)
+	one(hyp, ref, false)
+}
+
+// plainCandidates lists all matches by the place where they begin in the
+// reference.
+func plainCandidates(d *Data, table *plainTable, hyp, ref []string) [][]*match {
+	out := make([][]*match, len(ref))
+	equal := func(a, b string) bool { return hashCode(a) == hashCode(b) }
+	pairs := func(module int, fits func(h, r string) bool) {
+		for j := range ref {
+			for i := range hyp {
+				if fits(hyp[i], ref[j]) {
+					out[j] = append(out[j], &match{i, 1, j, 1, module})
+				}
+			}
+		}
+	}
+	pairs(exact, equal)
+	if slices.EqualFunc(hyp, ref, equal) {
+		return out
+	}
+	pairs(stem, func(h, r string) bool { return equal(snowball.Stem(h), snowball.Stem(r)) && !equal(h, r) })
+	if d.HasSynsets() {
+		pairs(synonym, func(h, r string) bool { return intersect(d.Senses(h), d.Senses(r)) && !equal(h, r) })
+	}
+	if table != nil {
+		table.find(hyp, ref, func(m *match) { out[m.ref] = append(out[m.ref], m) })
+	}
+	return out
+}
+
+// plainMatches are the best alignment's, in the order of the reference.
+func plainMatches(d *Data, table *plainTable, hyp, ref []string) (out []match, chunks int) {
+	best := alignPlain(plainCandidates(d, table, hyp, ref), len(hyp))
+	for _, m := range best.matches {
+		if m != nil {
+			out = append(out, *m)
+		}
+	}
+	return out, best.chunks
 }
