@@ -3,6 +3,7 @@ package evaluate
 import (
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -11,8 +12,13 @@ import (
 
 // The worked examples of docs/metrics.md.
 func TestWorkedExamples(t *testing.T) {
+	worked := make(map[string]bool)
 	check := func(pred, refs string, metrics []string, want map[string]float64) {
 		t.Helper()
+		for _, m := range metrics {
+			name, _, _ := strings.Cut(m, ":")
+			worked[name] = true
+		}
 		res, err := Run(t.Context(), Request{Metrics: metrics, Pred: input.Source{Path: pred}, Refs: []input.Source{{Path: refs}}})
 		if err != nil {
 			t.Fatal(err)
@@ -57,8 +63,45 @@ func TestWorkedExamples(t *testing.T) {
 	question := `{"id":"%d","answer":"%s","groups":{"global":"color"}}` + "\n"
 	check(write(t, "p16.jsonl", `{"id":"1","text":"red"}`+"\n"+`{"id":"2","text":"blue"}`+"\n"+`{"id":"3","text":"blue"}`), write(t, "r16.jsonl", fmt.Sprintf(question+question+question, 1, "red", 2, "red", 3, "blue")),
 		[]string{"gqa-distribution", "gqa"}, map[string]float64{"gqa-distribution": .015, "gqa": 200. / 3})
+	check(write(t, "p5", "cat\n"), write(t, "r5", "cats\n"), []string{"chrf:word=2"}, map[string]float64{"chrf": 51.64671})
+	check(write(t, "p17", "你好世界\n"), write(t, "r17", "你好，世界\n"), []string{"rouge-zh"}, map[string]float64{"rouge-zh-1": .88889, "rouge-zh-2": .57143})
+	check(write(t, "p18.jsonl", `{"id":1,"text":"red cat"}`), write(t, "r18.jsonl", `{"id":1,"answers":["cat","a dog"]}`), []string{"record"}, map[string]float64{"record-em": 0, "record-f1": 2. / 3})
+	unsure, known := write(t, "p19.jsonl", `{"id":1,"text":"cats","no_answer_probability":0.9}`+"\n"+`{"id":2,"text":"cats","no_answer_probability":0.1}`), write(t, "r19.jsonl", `{"id":1,"answers":[]}`+"\n"+`{"id":2,"answers":["cats"]}`)
+	check(unsure, known, []string{"squad2", "squad2-best"}, map[string]float64{"squad2-em": 50, "squad2-hasans-em": 100, "squad2-noans-em": 0, "squad2-best-em": 100, "squad2-best-em-threshold": .1})
+	check(unsure, known, []string{"squad2:threshold=0.5"}, map[string]float64{"squad2-em": 100})
+	rc := func(prefix, labels string) string {
+		l := strings.Fields(labels)
+		return fmt.Sprintf(`{"id":"%[1]s1/1","text":"%[2]s"}`+"\n"+`{"id":"%[1]s1/2","text":"%[3]s"}`+"\n"+`{"id":"%[1]s2/1","text":"%[4]s"}`+"\n", prefix, l[0], l[1], l[2])
+	}
+	check(write(t, "p20.jsonl", rc("q", "1 1 1")), write(t, "r20.jsonl", rc("q", "1 0 1")), []string{"multirc"}, map[string]float64{"multirc-em": .5, "multirc-f1a": .8, "multirc-f1m": 2. / 3})
+	boolq := `{"id":"boolq/1","text":"1"}` + "\n"
+	check(write(t, "p21.jsonl", boolq+rc("multirc/", "1 1 1")), write(t, "r21.jsonl", boolq+rc("multirc/", "1 0 1")), []string{"superglue"}, map[string]float64{"superglue": .825})
+	check(write(t, "p22", "entailment\ncontradiction\n"), write(t, "r22", "entailment\nneutral\n"), []string{"snli-ve"}, map[string]float64{"snli-ve": 50, "snli-ve-entailment": 100, "snli-ve-neutral": 0})
+	nlvr := `{"id":"dev-1-0-0","text":"True"}` + "\n" + `{"id":"dev-1-1-0","text":"%s"}` + "\n" + `{"id":"dev-2-0-0","text":"True"}`
+	check(write(t, "p23.jsonl", fmt.Sprintf(nlvr, "True")), write(t, "r23.jsonl", fmt.Sprintf(nlvr, "False")), []string{"nlvr2"}, map[string]float64{"nlvr2": 200. / 3, "nlvr2-consistency": 50})
+	check(write(t, "p24.json", `{"1":"0","2":"1"}`), write(t, "r24.json", `{"1":{"answer":0,"subject":"natural science","grade":"grade3","hint":"","image":null},"2":{"answer":0,"subject":"social science","grade":"grade9","hint":"","image":null}}`),
+		[]string{"scienceqa"}, map[string]float64{"scienceqa": 50, "scienceqa-nat": 100, "scienceqa-soc": 0, "scienceqa-lan": -1})
+	check(write(t, "p25.jsonl", `{"id":"1","text":"a b"}`), write(t, "r25.jsonl", `{"id":"1","answer":0,"lecture":"a","solution":"b c"}`), []string{"scienceqa-rationale"}, map[string]float64{"rationale-bleu-1": .60653, "rationale-rouge-l": .8})
 	mrpc := `{"id":"cola/1","text":"1"}` + "\n" + `{"id":"cola/2","text":"0"}` + "\n" + `{"id":"mrpc/1","text":"1"}` + "\n" + `{"id":"mrpc/2","text":"1"}`
 	boards, want := write(t, "p13.jsonl", mrpc), write(t, "r13.jsonl", strings.Replace(mrpc, `"mrpc/2","text":"1"`, `"mrpc/2","text":"0"`, 1))
 	check(boards, want, []string{"glue"}, map[string]float64{"glue": .79167})
 	check(boards, want, []string{"glue:average=values"}, map[string]float64{"glue": .72222})
+	for _, m := range List() {
+		if !worked[m.Name] && m.Name != "meteor" { // its example needs tables
+			t.Errorf("metric %s has no worked example", m.Name)
+		}
+	}
+}
+
+// docs/metrics.md names every metric.
+func TestEveryMetricIsDescribed(t *testing.T) {
+	b, err := os.ReadFile("../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range List() {
+		if !strings.Contains(string(b), "`"+m.Name+"`") {
+			t.Errorf("docs/metrics.md does not name %s", m.Name)
+		}
+	}
 }
