@@ -126,7 +126,7 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	size := int64(0)
+	size, small := int64(0), e.meteorData == "" // its tables are large
 	for _, path := range slices.Concat(e.preds, e.refs, nonEmpty(e.against, e.df, e.meteorData, e.source, e.cherrant)) {
 		info, err := os.Stat(path)
 		if err != nil && path != "-" {
@@ -135,12 +135,15 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		if err == nil {
 			size += info.Size()
 		}
+		if ext := filepath.Ext(path); path == "-" || ext == ".gz" || ext == ".zst" {
+			small = false // nobody knows
+		}
 	}
 	if os.Getenv("GOGC") == "" {
 		switch {
 		case size > largeInput:
 			debug.SetGCPercent(50) // so that a million predictions stay below 1 GB
-		case size < smallInput:
+		case small && size < smallInput:
 			debug.SetGCPercent(400) // collect from 16 MB on
 		}
 	}
