@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +14,8 @@ import (
 	"espalier/cmd/benchpeers/duel"
 )
 
-// How close scores must be: another order of the same sums. METEOR's may
-// differ by more, for its search is a heuristic; the note then says so.
-const (
-	exact      = 1e-9
-	closeScore = 1e-4
-)
+// exact is how close scores must be: another order of the same sums.
+const exact = 1e-9
 
 // metricsGroup is the scorers, ours as the built binary.
 func metricsGroup(ctx context.Context, b *bench) error {
@@ -49,8 +44,7 @@ func metricsGroup(ctx context.Context, b *bench) error {
 // metrics are works of scorers.
 type metrics struct {
 	*bench
-	ctx        context.Context
-	difference float64 // the largest of scores, as a share
+	ctx context.Context
 }
 
 // eval returns the binary as a side, and its scores of one run.
@@ -106,8 +100,7 @@ func (m *metrics) write() (annotations, results string, err error) {
 }
 
 // coco returns pycocoevalcap as a side that compares its scores with ours.
-func (m *metrics) coco(ours map[string][]float64, bound float64, args ...string) *duel.Program {
-	m.difference = 0
+func (m *metrics) coco(ours map[string][]float64, args ...string) *duel.Program {
 	return &duel.Program{
 		Label: "pycocoevalcap", Argv: append(append(append([]string(nil), m.python...), filepath.Join(m.peers, "captions.py")), args...),
 		After: func(out []byte) error {
@@ -121,19 +114,10 @@ func (m *metrics) coco(ours map[string][]float64, bound float64, args ...string)
 				if ours[k] == nil {
 					return fmt.Errorf("espalier gives no %s", k)
 				}
-				m.difference = max(m.difference, math.Abs(ours[k][0]/v-1))
 			}
-			return duel.Same(ours, all, bound)
+			return duel.Same(ours, all, exact)
 		},
 	}
-}
-
-// differ is the note of scores that are not quite the same.
-func (m *metrics) differ(float64) string {
-	if m.difference <= exact {
-		return ""
-	}
-	return fmt.Sprintf("scores differ by %.1g of their value", m.difference)
 }
 
 func (m *metrics) captions() error {
@@ -147,7 +131,7 @@ func (m *metrics) captions() error {
 	}
 	return m.runner.Run(m.ctx, duel.Contest{
 		Group: "metrics", Work: "BLEU, ROUGE-L, CIDEr of 5,000 images x 5, whole process", Unit: duel.Seconds, Ours: ours,
-		Rivals: []duel.Side{m.coco(scores, exact, annotations, results)}, Targets: []duel.Target{{AtLeast: 30}}, Budget: 30 * time.Second,
+		Rivals: []duel.Side{m.coco(scores, annotations, results)}, Targets: []duel.Target{{AtLeast: 30}}, Budget: 30 * time.Second,
 	})
 }
 
@@ -182,8 +166,8 @@ func (m *metrics) meteor() error {
 		}
 		ours.Before = c.before
 		if err := m.runner.Run(m.ctx, duel.Contest{
-			Group: "metrics", Work: c.work, Unit: duel.Seconds, Ours: ours, Rivals: []duel.Side{m.coco(scores, closeScore, annotations, results, "meteor")},
-			Targets: []duel.Target{{AtLeast: c.target}}, Budget: 15 * time.Second, Note: m.differ,
+			Group: "metrics", Work: c.work, Unit: duel.Seconds, Ours: ours, Rivals: []duel.Side{m.coco(scores, annotations, results, "meteor")},
+			Targets: []duel.Target{{AtLeast: c.target}}, Budget: 15 * time.Second,
 		}); err != nil {
 			return err
 		}
