@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,6 +224,27 @@ func FuzzTokenizer(f *testing.F) {
 			if strings.Contains(l, "  ") || strings.HasPrefix(l, " ") || strings.HasSuffix(l, " ") {
 				t.Fatalf("%q holds an empty token", l)
 			}
+		}
+		// Parts of the stream are cut as within it.
+		var parts []string
+		cut := New(func(line []byte) { parts = append(parts, string(line)) })
+		at := 0
+		next := func() (string, bool) {
+			at++
+			if at > len(lines) {
+				return "", false
+			}
+			return lines[at-1], true
+		}
+		half := (len(lines) + 1) / 2
+		for _, n := range []int{half, len(lines) - half} {
+			at = len(parts)
+			if err := cut.Part(n, next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(parts, out) {
+			t.Fatalf("%q: parts give %q, want %q", lines, parts, out)
 		}
 		// Fed as one piece with the line feeds inside, the automaton sees the
 		// same symbols.
