@@ -24,13 +24,33 @@ type arc struct {
 
 func (a *arc) keeps() bool { return int32(a.unchanged) == a.dist }
 
+// arcs are a list that grows without moving.
+type arcs struct {
+	chunks [][]arc
+	n      int
+}
+
+const arcBits = 14 // of the place in a chunk
+
+func (l *arcs) at(x int32) *arc { return &l.chunks[x>>arcBits][x&(1<<arcBits-1)] }
+
+func (l *arcs) add(a arc) int32 {
+	x := int32(l.n)
+	if l.n>>arcBits == len(l.chunks) {
+		l.chunks = append(l.chunks, make([]arc, 1<<arcBits))
+	}
+	*l.at(x) = a
+	l.n++
+	return x
+}
+
 // A lattice is all phrases that may turn a source into a hypothesis. Its memory
 // serves one pair of sentences after the other.
 type lattice struct {
 	src, hyp []string
 	vertices []vertex
 	first    []int32 // of each vertex, the first arc of one edge that begins there; one more
-	arcs     []arc   // those of one edge first, by where they begin and end
+	arcs     arcs    // those of one edge first, by where they begin and end
 	edges    []int32 // arcs in the order of the script's list, copies included
 
 	words   map[string]int32
@@ -52,7 +72,8 @@ type lattice struct {
 // cost 2, and joins neighbouring edits to phrases.
 func (l *lattice) build(src, hyp []string, maxUnchanged, maxArcs int) error {
 	l.src, l.hyp = src, hyp
-	l.vertices, l.first, l.arcs, l.edges = l.vertices[:0], l.first[:0], l.arcs[:0], l.edges[:0]
+	l.arcs.n = 0
+	l.vertices, l.first, l.edges = l.vertices[:0], l.first[:0], l.edges[:0]
 	l.intern()
 	size := (len(src) + 1) * (len(hyp) + 1)
 	if size > maxArcs {
@@ -202,15 +223,14 @@ func (l *lattice) collect() {
 		}
 	}
 	for k, v := range l.vertices {
-		l.first = append(l.first, int32(len(l.arcs)))
+		l.first = append(l.first, int32(l.arcs.n))
 		at := int(v.i)*w + int(v.j)
 		edge := func(to int, move uint8, kept uint16) {
 			both := l.moves[to] & (move | move<<3)
 			if both == 0 {
 				return
 			}
-			x := int32(len(l.arcs))
-			l.arcs = append(l.arcs, arc{from: int32(k), to: l.number[to] - 1, dist: 1, unchanged: kept})
+			x := l.arcs.add(arc{from: int32(k), to: l.number[to] - 1, dist: 1, unchanged: kept})
 			l.edges = append(l.edges, x)
 			if both == move|move<<3 {
 				l.edges = append(l.edges, x)
@@ -230,7 +250,7 @@ func (l *lattice) collect() {
 			edge(at+w+1, across, kept)
 		}
 	}
-	l.first = append(l.first, int32(len(l.arcs)))
+	l.first = append(l.first, int32(l.arcs.n))
 }
 
 // A step is an arc in the list of those that end at a vertex.
@@ -247,9 +267,9 @@ type step struct {
 // look at.
 func (l *lattice) join(maxUnchanged uint16, maxArcs int) error {
 	l.into = resize(l.into, len(l.vertices)) // by where they begin
-	for x := range l.arcs {
-		a := &l.arcs[x]
-		l.into[a.to] = append(l.buffer(l.into[a.to]), step{a.from, int32(x), a.dist, a.unchanged})
+	for x := range int32(l.arcs.n) {
+		a := l.arcs.at(x)
+		l.into[a.to] = append(l.buffer(l.into[a.to]), step{a.from, x, a.dist, a.unchanged})
 	}
 	var next [3]int // place in the old list of arcs into each end
 	var merged [3][]step
@@ -261,7 +281,7 @@ func (l *lattice) join(maxUnchanged uint16, maxArcs int) error {
 		}
 		for _, in := range l.into[k] {
 			for n := range out {
-				y := &l.arcs[begin+int32(n)]
+				y := l.arcs.at(begin + int32(n))
 				old := l.into[y.to]
 				for next[n] < len(old) && old[next[n]].from < in.from {
 					merged[n] = append(merged[n], old[next[n]])
@@ -275,13 +295,13 @@ func (l *lattice) join(maxUnchanged uint16, maxArcs int) error {
 					there := &old[next[n]]
 					if there.dist > s.dist {
 						there.dist, there.unchanged = s.dist, s.unchanged
-						l.arcs[there.arc].dist, l.arcs[there.arc].unchanged = s.dist, s.unchanged
+						a := l.arcs.at(there.arc)
+						a.dist, a.unchanged = s.dist, s.unchanged
 						l.edges = append(l.edges, there.arc)
 					}
 					continue
 				}
-				s.arc = int32(len(l.arcs))
-				l.arcs = append(doubled(l.arcs), arc{from: s.from, to: y.to, dist: s.dist, unchanged: s.unchanged})
+				s.arc = l.arcs.add(arc{from: s.from, to: y.to, dist: s.dist, unchanged: s.unchanged})
 				l.edges = append(doubled(l.edges), s.arc)
 				merged[n] = append(merged[n], s)
 			}
@@ -290,7 +310,7 @@ func (l *lattice) join(maxUnchanged uint16, maxArcs int) error {
 			return ErrTooLarge
 		}
 		for n := range out {
-			to := l.arcs[begin+int32(n)].to
+			to := l.arcs.at(begin + int32(n)).to
 			old := l.into[to]
 			l.into[to] = append(merged[n], old[next[n]:]...)
 			l.free = append(l.free, old[:0])
@@ -325,7 +345,7 @@ func doubled[T any](s []T) []T {
 func (l *lattice) dropKept() {
 	kept := l.edges[:0]
 	for k := 0; k < len(l.edges); k++ {
-		if a := &l.arcs[l.edges[k]]; !a.gone && a.dist > 1 && a.keeps() {
+		if a := l.arcs.at(l.edges[k]); !a.gone && a.dist > 1 && a.keeps() {
 			a.gone = true
 			if k++; k == len(l.edges) {
 				break
@@ -356,19 +376,28 @@ func (l *lattice) best(gold []Edit) []Edit {
 		dist[k], by[k] = math.Inf(1), -1
 	}
 	dist[0] = 0
-	for changed := true; changed; {
-		changed = false
-		for _, x := range l.edges {
-			a := &l.arcs[x]
+	// Edges are relaxed in the order of the list, over and over, until each one
+	// was without effect since the last that had one.
+	relax := func(from, to int) (last int) {
+		for n, x := range l.edges[from:to] {
+			a := l.arcs.at(x)
 			if d := dist[a.from] + weight[x]; d < dist[a.to] {
 				dist[a.to], by[a.to] = d, x
-				changed = true
+				last = from + n + 1
 			}
 		}
+		return last
+	}
+	for end := len(l.edges); end > 0; {
+		last := relax(0, end)
+		if last == 0 {
+			break
+		}
+		end = max(last, relax(end, len(l.edges)))
 	}
 	var out []Edit
 	for v := len(l.vertices) - 1; by[v] >= 0; {
-		a := &l.arcs[by[v]]
+		a := l.arcs.at(by[v])
 		if !a.keeps() {
 			out = append(out, l.edit(a))
 		}
@@ -382,10 +411,10 @@ func (l *lattice) best(gold []Edit) []Edit {
 // words and is no gold edit, and minus the number of edges if it is one. An arc
 // that inserts words gets that little more for each of its copies.
 func (l *lattice) weigh(gold []Edit) {
-	l.weight = resize(l.weight, len(l.arcs))
+	l.weight = resize(l.weight, l.arcs.n)
 	w := l.weight
-	for k := range l.arcs {
-		w[k] = float64(l.arcs[k].dist)
+	for k := range w {
+		w[k] = float64(l.arcs.at(int32(k)).dist)
 	}
 	l.golds, l.inserts = emptied(l.golds, len(l.src)+1), emptied(l.inserts, len(l.src)+1)
 	golds := l.golds
@@ -397,7 +426,7 @@ func (l *lattice) weigh(gold []Edit) {
 	inserts := l.inserts
 	win := -float64(len(l.edges))
 	for _, x := range l.edges {
-		a := &l.arcs[x]
+		a := l.arcs.at(x)
 		start, end := l.span(a)
 		switch {
 		case start != end:
@@ -414,7 +443,7 @@ func (l *lattice) weigh(gold []Edit) {
 	}
 	for start, list := range inserts {
 		slices.SortStableFunc(list, func(x, y int32) int {
-			return cmp.Or(cmp.Compare(l.arcs[x].from, l.arcs[y].from), cmp.Compare(l.arcs[x].to, l.arcs[y].to))
+			return cmp.Or(cmp.Compare(l.arcs.at(x).from, l.arcs.at(y).from), cmp.Compare(l.arcs.at(x).to, l.arcs.at(y).to))
 		})
 		l.insertions(w, list, slices.DeleteFunc(golds[start], func(g Edit) bool { return !insertion(g) }), win)
 	}
@@ -467,7 +496,7 @@ func (l *lattice) insertions(w []float64, list []int32, gold []Edit, win float64
 	cur := left
 	for left <= right {
 		x := list[cur]
-		a := &l.arcs[x]
+		a := l.arcs.at(x)
 		found := -1
 		if cur == left {
 			for i := first; i <= last && found < 0; i++ {
@@ -486,14 +515,14 @@ func (l *lattice) insertions(w []float64, list []int32, gold []Edit, win float64
 		case found >= 0 && cur == left:
 			w[x] = win
 			first = found + 1
-			for left++; left < len(list) && l.arcs[list[left]].from != a.to; left++ {
+			for left++; left < len(list) && l.arcs.at(list[left]).from != a.to; left++ {
 				w[list[left]] += epsilon
 			}
 			cur = left
 		case found >= 0:
 			w[x] = win
 			last = found - 1
-			for right--; right >= 0 && l.arcs[list[right]].to != a.from; right-- {
+			for right--; right >= 0 && l.arcs.at(list[right]).to != a.from; right-- {
 				w[list[right]] += epsilon
 			}
 			cur = right
