@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,8 +52,9 @@ type run struct {
 	info         Info
 	steps        int64
 
-	st   state
-	best []ckpt.Tensor // weights of the best validation so far, in host memory
+	st     state
+	keeper keeper
+	best   []ckpt.Tensor // weights of the best validation so far, in host memory
 }
 
 // A state is what a saved run needs besides weights and moments.
@@ -251,13 +251,6 @@ func (r *run) save(ctx context.Context) error {
 	})
 }
 
-// How often the state is saved: a kill costs about this much, and saving a
-// small share of the time.
-const (
-	saveEvery = 10 * time.Second
-	saveShare = 10
-)
-
 // loop makes all steps that are left.
 func (r *run) loop(ctx context.Context) (err error) {
 	r.t.Meter.Expect(r.steps, "steps")
@@ -267,11 +260,11 @@ func (r *run) loop(ctx context.Context) (err error) {
 		"examples", stats.Examples, "captions", stats.Rows, "feed_bytes", r.set.MemoryBytes())
 	stream := r.set.Stream(ctx, r.st.Step)
 	defer stream.Close()
-	saved, took := time.Now(), time.Duration(0)
+	r.keeper.start(r.stage.saveEvery, r.save)
 	for {
 		if r.due() {
 			if err := r.validate(ctx); err != nil {
-				return r.stop(ctx, err)
+				return r.keeper.stop(ctx, r.st.Step, err)
 			}
 		}
 		if r.st.Step == r.steps {
@@ -279,33 +272,14 @@ func (r *run) loop(ctx context.Context) (err error) {
 			return nil
 		}
 		if err := r.step(ctx, stream); err != nil {
-			return r.stop(ctx, err)
+			return r.keeper.stop(ctx, r.st.Step, err)
 		}
 		if f := r.stage.stepped; f != nil {
 			if err := f(r.st.Step); err != nil {
-				return r.stop(ctx, err)
+				return r.keeper.stop(ctx, r.st.Step, err)
 			}
 		}
-		if time.Since(saved) >= cmp.Or(r.stage.saveEvery, max(saveEvery, saveShare*took)) {
-			began := time.Now()
-			if err := r.save(ctx); err != nil {
-				return err
-			}
-			saved = time.Now()
-			took = saved.Sub(began)
-		}
 	}
-}
-
-// stop saves the state of a run that is cancelled.
-func (r *run) stop(ctx context.Context, err error) error {
-	if ctx.Err() == nil || r.st.Step == 0 {
-		return err
-	}
-	if e := r.save(context.WithoutCancel(ctx)); e != nil {
-		return errors.Join(ctx.Err(), e)
-	}
-	return ctx.Err()
 }
 
 // step makes one update.
@@ -333,6 +307,9 @@ func (r *run) step(ctx context.Context, stream *feed.Stream) error {
 		return fmt.Errorf("step %d: the loss is %g; the batch is %s", n, x, named(b.IDs))
 	}
 	r.tape.Backward(v)
+	if err := r.keeper.keep(ctx, n); err != nil {
+		return err
+	}
 	rate := r.schedule.At(int(n))
 	r.adam.Update(rate)
 	if err := r.dev.Err(); err != nil {

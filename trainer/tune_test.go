@@ -290,6 +290,39 @@ func TestTuneResumes(t *testing.T) {
 	}
 }
 
+// A run whose loss becomes no number keeps the last state whose weights gave one:
+// the next run goes on with it, and comes to the same end.
+func TestTuneKeepsTheLastGoodState(t *testing.T) {
+	ts := newToyStore(t)
+	run := func(every time.Duration) (first, last int64, err error) {
+		s := toyTune(40)
+		s.Optimizer = optim.Settings{Kind: optim.SGDKind}
+		s.Schedule = optim.Schedule{Kind: optim.Linear, Rate: 1e25, Warmup: 20}
+		s.saveEvery = every
+		s.stepped = func(step int64) error {
+			if first == 0 {
+				first = step
+			}
+			last = step
+			return nil
+		}
+		_, err = ts.run(t.Context(), textGraph(textData{N: 20}, s), 1, "tune")
+		return first, last, err
+	}
+	_, broken, err := run(time.Nanosecond)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("step %d: the loss is not a number", broken)) || broken < 2 {
+		t.Fatalf("error %v behind %d updates, want a loss that is no number behind some", err, broken)
+	}
+	first, last, again := run(time.Hour)
+	if again == nil || again.Error() != err.Error() {
+		t.Errorf("error %v, want %v", again, err)
+	}
+	// The weights behind the last update gave no loss, those before it did.
+	if first != broken || last != broken {
+		t.Errorf("went on with update %d to %d, want %d: the state before it was good", first, last, broken)
+	}
+}
+
 func TestPatience(t *testing.T) {
 	ts := newToyStore(t)
 	s := toyTune(400)

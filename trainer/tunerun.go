@@ -51,8 +51,9 @@ type tuning struct {
 	info     TextInfo
 	missing  int
 
-	st   tuneState
-	best []ckpt.Tensor // trained tensors of the best validation so far, in host memory
+	st     tuneState
+	keeper keeper
+	best   []ckpt.Tensor // trained tensors of the best validation so far, in host memory
 }
 
 // A tuneState is what a saved run needs besides weights and moments.

@@ -3,7 +3,6 @@ package trainer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,20 +12,6 @@ import (
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
 )
-
-// finite reports whether all trained values are numbers.
-func (r *tuning) finite() bool {
-	for _, p := range r.trainedParams() {
-		x := make([]float32, p.Len())
-		r.dev.Read(x, p.Value)
-		for _, v := range x {
-			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // loop makes all updates that are left.
 func (r *tuning) loop(ctx context.Context) (err error) {
@@ -39,11 +24,11 @@ func (r *tuning) loop(ctx context.Context) (err error) {
 	r.t.Log.Info("training", "method", s.Method.Name, "trained", r.info.Trained, "backbone", r.info.Size, "steps", s.Steps, "feed_bytes", r.set.MemoryBytes())
 	stream := r.set.Stream(ctx, r.st.Step)
 	defer stream.Close()
-	saved, took := time.Now(), time.Duration(0)
+	r.keeper.start(s.saveEvery, r.save)
 	for {
 		if r.due() {
 			if err := r.validate(ctx); err != nil {
-				return r.stop(ctx, err)
+				return r.keeper.stop(ctx, r.st.Step, err)
 			}
 		}
 		if r.st.Step == s.Steps || r.exhausted() {
@@ -51,20 +36,12 @@ func (r *tuning) loop(ctx context.Context) (err error) {
 			return nil
 		}
 		if err := r.step(ctx, stream); err != nil {
-			return r.stop(ctx, err)
+			return r.keeper.stop(ctx, r.st.Step, err)
 		}
 		if f := s.stepped; f != nil {
 			if err := f(r.st.Step); err != nil {
-				return r.stop(ctx, err)
+				return r.keeper.stop(ctx, r.st.Step, err)
 			}
-		}
-		if time.Since(saved) >= cmp.Or(s.saveEvery, max(saveEvery, saveShare*took)) {
-			began := time.Now()
-			if err := r.save(ctx); err != nil {
-				return err
-			}
-			saved = time.Now()
-			took = saved.Sub(began)
 		}
 	}
 }
@@ -73,25 +50,6 @@ func (r *tuning) loop(ctx context.Context) (err error) {
 func (r *tuning) exhausted() bool {
 	p := r.stage.Validate.Patience
 	return p > 0 && r.st.Stale >= p
-}
-
-// errNotANumber is the loss of a batch.
-var errNotANumber = errors.New("the loss is not a number")
-
-// stop saves the state of a run that is cancelled, or whose loss became no
-// number while its weights are still good.
-func (r *tuning) stop(ctx context.Context, err error) error {
-	cancelled := ctx.Err() != nil
-	if r.st.Step == 0 || !cancelled && !(errors.Is(err, errNotANumber) && r.finite()) {
-		return err
-	}
-	if e := r.save(context.WithoutCancel(ctx)); e != nil {
-		return errors.Join(err, e)
-	}
-	if cancelled {
-		return ctx.Err()
-	}
-	return err
 }
 
 // step makes one update.
@@ -134,10 +92,13 @@ func (r *tuning) step(ctx context.Context, stream *feed.Stream) error {
 		var x [1]float32
 		r.tape.Read(x[:], v)
 		if f := float64(x[0]); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("step %d: %w: %g; the batch is of task %s: %s", n, errNotANumber, f, b.Source, named(b.IDs))
+			return fmt.Errorf("step %d: the loss is not a number: %g; the batch is of task %s: %s", n, f, b.Source, named(b.IDs))
 		}
 		r.tape.Backward(v)
 		loss += float64(x[0])
+	}
+	if err := r.keeper.keep(ctx, n); err != nil {
+		return err
 	}
 	rate := r.schedule.At(int(n))
 	r.opt.Update(rate)
