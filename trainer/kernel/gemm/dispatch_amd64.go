@@ -29,6 +29,12 @@ func run512(p *byte, mr, cols int) {
 			gemm2x128AVX512(p)
 		case 3:
 			gemm3x128AVX512(p)
+		case 4:
+			gemm4x64AVX512(p)
+		case 5:
+			gemm5x64AVX512(p)
+		case 6:
+			gemm6x64AVX512(p)
 		}
 		return
 	}
@@ -61,6 +67,12 @@ func run512Half(p *byte, mr, cols int) {
 			half2x128AVX512(p)
 		case 3:
 			half3x128AVX512(p)
+		case 4:
+			half4x64AVX512(p)
+		case 5:
+			half5x64AVX512(p)
+		case 6:
+			half6x64AVX512(p)
 		}
 		return
 	}

@@ -32,13 +32,14 @@ type call struct {
 	rest     int     // of the inner loops' own
 }
 
-// streamAhead is how many bytes ahead a b that is read once is fetched.
-const streamAhead = 4096
-
-// wideColumns returns how many columns the inner loop for so few rows takes.
+// wideColumns returns how many columns the inner loop for so few rows takes:
+// panels side by side keep more of b on its way.
 func wideColumns(rows int) int {
-	if cpuinfo.AVX512 && rows <= 3 {
+	switch {
+	case cpuinfo.AVX512 && rows <= 3:
 		return 128
+	case cpuinfo.AVX512 && rows <= 6:
+		return 64
 	}
 	return Panel
 }
@@ -72,13 +73,11 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 		} else {
 			q.b = unsafe.Pointer(&s.b[b])
 		}
-		switch {
-		case s.tiles == 1: // b is read once: stay ahead of it
-			q.ahead, q.stride = uintptr(q.b)+streamAhead, q.ldb
-		case s.nextB > Panel && b+s.nextB+s.d*s.stepB <= len(s.b)+len(s.Half): // the next panel, a part with each tile
-			q.ahead, q.stride = uintptr(q.b)+uintptr(q.step), (q.ldb+s.tiles-1)/s.tiles
-		default:
-			q.ahead = uintptr(q.b)
+		// Fetch the next panel, a part with each tile. A b that is read once is
+		// left to the processor, whose own fetching has more lines on the way.
+		q.ahead = uintptr(q.b)
+		if s.tiles > 1 && s.nextB > Panel && b+s.nextB+s.d*s.stepB <= len(s.b)+len(s.Half) {
+			q.ahead, q.stride = q.ahead+uintptr(q.step), (q.ldb+s.tiles-1)/s.tiles
 		}
 	}
 	half := s.Half != nil

@@ -59,6 +59,21 @@ func gemm2x128AVX512(p *byte)
 //go:noescape
 func gemm3x128AVX512(p *byte)
 
+// gemm4x64AVX512 computes tiles of 4 rows by 64 columns.
+//
+//go:noescape
+func gemm4x64AVX512(p *byte)
+
+// gemm5x64AVX512 computes tiles of 5 rows by 64 columns.
+//
+//go:noescape
+func gemm5x64AVX512(p *byte)
+
+// gemm6x64AVX512 computes tiles of 6 rows by 64 columns.
+//
+//go:noescape
+func gemm6x64AVX512(p *byte)
+
 // gemm1x16AVX2 computes tiles of 1 rows by 16 columns.
 //
 //go:noescape

@@ -59,6 +59,21 @@ func half2x128AVX512(p *byte)
 //go:noescape
 func half3x128AVX512(p *byte)
 
+// half4x64AVX512 computes tiles of 4 rows by 64 columns.
+//
+//go:noescape
+func half4x64AVX512(p *byte)
+
+// half5x64AVX512 computes tiles of 5 rows by 64 columns.
+//
+//go:noescape
+func half5x64AVX512(p *byte)
+
+// half6x64AVX512 computes tiles of 6 rows by 64 columns.
+//
+//go:noescape
+func half6x64AVX512(p *byte)
+
 // half1x16AVX2 computes tiles of 1 rows by 16 columns.
 //
 //go:noescape

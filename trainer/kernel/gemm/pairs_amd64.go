@@ -49,9 +49,9 @@ func (p *Rounded) tile(mr, tiles, all, i, j, cols, l, d, pairs int) {
 	}
 	if d > 0 {
 		q.a, q.b = &p.A[i*p.RowA+2*l], &p.B[(j/Panel*pairs+l)*2*Panel]
-		q.ahead, q.step = uintptr(unsafe.Pointer(q.b))+streamAhead, 4*Panel
+		q.ahead = uintptr(unsafe.Pointer(q.b))
 		if all > 1 { // the next panel, a part with each tile
-			q.ahead, q.step = uintptr(unsafe.Pointer(q.b))+uintptr(4*Panel*pairs), (4*Panel+all-1)/all
+			q.ahead, q.step = q.ahead+uintptr(4*Panel*pairs), (4*Panel+all-1)/all
 		}
 	}
 	switch b := (*byte)(unsafe.Pointer(&q)); {

@@ -59,6 +59,9 @@ func main() {
 	for mr := 1; mr <= 3; mr++ {
 		(&kernel{isa: asm.AVX512, mr: mr, vecs: 8, half: *half}).emit()
 	}
+	for mr := 4; mr <= 6; mr++ {
+		(&kernel{isa: asm.AVX512, mr: mr, vecs: 4, half: *half}).emit()
+	}
 	for mr := 1; mr <= 6; mr++ {
 		(&kernel{isa: asm.AVX2, mr: mr, vecs: 2, half: *half}).emit()
 		(&kernel{isa: asm.AVX2, mr: mr, vecs: 1, masked: true, half: *half}).emit()
