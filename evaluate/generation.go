@@ -134,11 +134,12 @@ func newNLTK(s *spec, _ *Request) (family, error) {
 		}
 		f.opt.Weights[n-1] = 1
 	}
-	if f.opt.Method == 6 && n < 3 {
-		return nil, nltkbleu.ErrMethod6
-	}
 	if f.opt.Method >= 5 {
-		return &setFamily{values: f.names(), what: f.variant(), single: true, cut: blankOr(f.seg), open: f.open}, nil
+		set := &setFamily{values: f.names(), what: f.variant(), single: true, cut: blankOr(f.seg), open: f.open}
+		if f.opt.Method == 6 && n < 3 {
+			set.told = []string{nltkbleu.ErrMethod6.Error() + ": no number, save 0 where no word matches"}
+		}
+		return set, nil
 	}
 	return f, nil
 }

@@ -234,3 +234,17 @@ func TestEmptyPredictionsOfRouge(t *testing.T) {
 		t.Errorf("rouge-1 = %v, want half of .999999995", got)
 	}
 }
+
+// NLTK returns 0 before it smooths where no word matches; method 6 raises where
+// it has no trigram.
+func TestMethod6WithoutTrigrams(t *testing.T) {
+	for pred, want := range map[string]float64{"x y z": 0, "a y z": math.NaN()} {
+		res, err := Run(t.Context(), Request{Metrics: []string{"nltk-bleu:method=6:order=2"}, Pred: input.Source{Path: write(t, "p", pred+"\n")}, Refs: []input.Source{{Path: write(t, "r", "a b c\n")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Values[0].Value; got != want && !(math.IsNaN(got) && math.IsNaN(want)) || len(res.Warnings) != 1 {
+			t.Errorf("%s: %v with warnings %q, want %v and one", pred, got, res.Warnings, want)
+		}
+	}
+}

@@ -73,6 +73,7 @@ type setFamily struct {
 	what   string
 	free   bool     // needs no references
 	cut    splitter // what is seen of a text
+	told   []string // what notes returns
 	fields []string // attributes
 	// unanswered is as groupFamily's.
 	unanswered bool
@@ -89,6 +90,8 @@ func (f *setFamily) names() []string      { return f.values }
 func (f *setFamily) variant() string      { return f.what }
 func (f *setFamily) width() int           { return 0 }
 func (f *setFamily) attributes() []string { return f.fields }
+
+func (f *setFamily) notes() []string { return f.told }
 
 func (f *setFamily) seen(_ context.Context, c *corpus) (func(int) ([]string, [][]string), error) {
 	return seenText(c, f.cut), nil
