@@ -1,5 +1,10 @@
 package memo
 
+import "math/bits"
+
+// parts is how many parts of the slots are filled one after another.
+const partBits, parts = 8, 1 << 8
+
 // An Index maps a fixed set of keys to their numbers. It is immutable and safe
 // for concurrent use.
 type Index struct {
@@ -17,16 +22,35 @@ func NewIndex(keys []string, keep func(int) bool) *Index {
 		size *= 2
 	}
 	x := &Index{keys: keys, slots: make([]uint64, size), mask: uint64(size - 1)}
+	hashes, count := make([]uint64, 0, len(keys)), [parts + 1]int32{}
+	shift := max(bits.Len64(x.mask)-partBits, 0)
 	for n, key := range keys {
-		if keep != nil && !keep(n) {
-			continue
+		h := uint64(0)
+		if keep == nil || keep(n) {
+			h = hash(key, 0, len(key))
+			count[h&x.mask>>shift+1]++
 		}
-		h := hash(key, 0, len(key))
+		hashes = append(hashes, h)
+	}
+	// the slots are filled a part after another, so that they are at hand
+	for i := range parts {
+		count[i+1] += count[i]
+	}
+	order := make([]int32, count[parts])
+	for n, h := range hashes {
+		if keep == nil || keep(n) {
+			at := &count[h&x.mask>>shift]
+			order[*at] = int32(n)
+			*at++
+		}
+	}
+	for _, k := range order {
+		n, h := int(k), hashes[k]
 		at := h & x.mask
-		for x.slots[at] != 0 && (x.slots[at]>>32 != h>>32 || keys[uint32(x.slots[at])-1] != key) {
+		for x.slots[at] != 0 && (x.slots[at]>>32 != h>>32 || keys[uint32(x.slots[at])-1] != keys[n]) {
 			at = (at + 1) & x.mask
 		}
-		if old := uint32(x.slots[at]); old != 0 && x.twice == nil {
+		if old := uint32(x.slots[at]); old != 0 && (x.twice == nil || int32(n) < x.twice[1]) {
 			x.twice = []int32{int32(old - 1), int32(n)}
 		}
 		x.slots[at] = h>>32<<32 | uint64(n+1)

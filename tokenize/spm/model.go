@@ -143,6 +143,14 @@ func Parse(file []byte) (*Model, error) {
 }
 
 func parsePiece(b string, offset int) (Piece, error) {
+	if p, ok := usualPiece(b); ok {
+		return p, nil
+	}
+	return anyPiece(b, offset)
+}
+
+// anyPiece is parsePiece for all pieces.
+func anyPiece(b string, offset int) (Piece, error) {
 	p := Piece{Kind: Normal}
 	err := fields(b, offset, func(f field, _ int) error {
 		switch {
@@ -169,6 +177,28 @@ func parsePiece(b string, offset int) (Piece, error) {
 		return p, fmt.Errorf("score %g", s)
 	}
 	return p, nil
+}
+
+// usualPiece is parsePiece for what most pieces are: a text of less than 128
+// bytes, a score, and perhaps a kind.
+func usualPiece(b string) (Piece, bool) {
+	if len(b) < 8 || b[0] != 1<<3|blob {
+		return Piece{}, false
+	}
+	n := int(b[1])
+	if rest := len(b) - n - 7; n == 0 || n >= 0x80 || rest != 0 && rest != 2 || b[2+n] != 2<<3|fixed32 {
+		return Piece{}, false
+	}
+	p := Piece{Text: b[2 : 2+n], Kind: Normal}
+	if rest := b[n+7:]; rest != "" {
+		if rest[0] != 3<<3|varint || rest[1] < 1 || rest[1] > 6 {
+			return Piece{}, false
+		}
+		p.Kind = Kind(rest[1])
+	}
+	s := b[3+n:]
+	p.Score = math.Float32frombits(uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24)
+	return p, math.Float32bits(p.Score)>>23&0xFF != 0xFF // neither infinite nor none
 }
 
 // index checks the pieces, finds the special ones and returns the user-defined.

@@ -68,3 +68,19 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzPiece reads pieces the quick way, if it takes them, and the other one.
+func FuzzPiece(f *testing.F) {
+	for _, s := range []string{"\n\x01a\x15\x00\x00\x80\xbf", "\n\x02ab\x15\x00\x00\x00\x00\x18\x03", "\n\x01a\x15\x00\x00\x80\x7f", "\n\x00\x15\x00\x00\x00\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, b string) {
+		got, ok := usualPiece(b)
+		if !ok {
+			return
+		}
+		if want, err := anyPiece(b, 0); err != nil || got != want {
+			t.Errorf("%q: %v, want %v, %v", b, got, want, err)
+		}
+	})
+}

@@ -74,13 +74,8 @@ func (s *set) remove(c byte)   { s[c>>6] &^= 1 << (c & 63) }
 func (s *set) has(c byte) bool { return s[c>>6]>>(c&63)&1 != 0 }
 
 func newBuilder(keys []string, keep func(int) bool) *builder {
-	b := &builder{keys: keys, items: make([]item, 0, len(keys))}
-	for i, s := range keys {
-		if !keep(i) {
-			continue
-		}
-		b.items = append(b.items, item{eight(s), eight(s[min(8, len(s)):]), int32(i), int32(len(s))})
-	}
+	b := &builder{keys: keys}
+	b.byHead(keep)
 	b.sort()
 	b.grow()
 	b.free[0].remove(0) // the root
@@ -90,25 +85,7 @@ func newBuilder(keys []string, keep func(int) bool) *builder {
 
 // sort sorts the keys and drops all but the last of equal ones.
 func (b *builder) sort() {
-	items, other := b.items, make([]item, len(b.items))
-	for shift := 0; shift < 64; shift += 16 {
-		var count [1 << 16]int32
-		for i := range items {
-			count[uint16(items[i].head>>shift)]++
-		}
-		at := int32(0)
-		for i, n := range count {
-			count[i] = at
-			at += n
-		}
-		for _, x := range items {
-			k := uint16(x.head >> shift)
-			other[count[k]] = x
-			count[k]++
-		}
-		items, other = other, items
-	}
-	b.items = items
+	items := b.items
 	for i := 0; i < len(items); {
 		j := i + 1
 		for j < len(items) && items[j].head == items[i].head {
@@ -145,6 +122,52 @@ func (b *builder) sort() {
 	}
 	b.items = items[:out]
 	b.units = make([]uint64, 0, (nodes+nodes/8)/blockSize*blockSize+4*blockSize)
+}
+
+// byHead makes the items, sorted by their first eight bytes, equal ones in the
+// order of the keys.
+func (b *builder) byHead(keep func(int) bool) {
+	type short struct {
+		head uint64
+		key  int32
+	}
+	const digit = 11
+	const passes = (64 + digit - 1) / digit
+	var counts [passes][1 << digit]int32
+	items := make([]short, 0, len(b.keys))
+	for i, s := range b.keys {
+		if !keep(i) {
+			continue
+		}
+		h := eight(s)
+		items = append(items, short{h, int32(i)})
+		for k := range counts {
+			counts[k][h>>(digit*k)&(1<<digit-1)]++
+		}
+	}
+	other := make([]short, len(items))
+	for k := range counts {
+		count, shift := &counts[k], digit*k
+		if len(items) > 0 && int(count[items[0].head>>shift&(1<<digit-1)]) == len(items) {
+			continue // all are equal here
+		}
+		at := int32(0)
+		for i, n := range count {
+			count[i] = at
+			at += n
+		}
+		for _, x := range items {
+			to := &count[x.head>>shift&(1<<digit-1)]
+			other[*to] = x
+			*to++
+		}
+		items, other = other, items
+	}
+	b.items = make([]item, len(items))
+	for i, x := range items {
+		s := b.keys[x.key]
+		b.items[i] = item{x.head, eight(s[min(8, len(s)):]), x.key, int32(len(s))}
+	}
 }
 
 // grow adds a block.

@@ -31,7 +31,7 @@ var tokenizeVerb = verb{
 	setup: func(f *pflag.FlagSet) action {
 		var t tokenizeFlags
 		f.StringVar(&t.model, "model", "", "vocabulary `FILE` or folder")
-		f.StringVar(&t.kind, "type", "", "its `TYPE` must be one of "+strings.Join(family.Types, " "))
+		f.StringVar(&t.kind, "type", "", "want this `TYPE`: "+strings.Join(family.Types, " "))
 		f.StringVar(&t.as, "as", "", "`CLASS` "+strings.Join(family.Names(), " ")+" ptb ptb-caption")
 		f.StringSliceVar(&t.variants, "variant", nil, "other behaviours, comma-separated; a wrong `NAME` lists them")
 		f.BoolVar(&t.special, "add-special", false, "special ids around the text even without --as")
