@@ -108,7 +108,11 @@ func (d *Direct) publish(ctx context.Context, s *store.Store, key store.Key, out
 			return err
 		}
 	}
-	if err := s.Export(ctx, key, fresh, false); err != nil {
+	// The store goes: its files need no copies.
+	if err := s.Export(ctx, key, fresh, true); err != nil {
+		return err
+	}
+	if err := writable(fresh); err != nil {
 		return err
 	}
 	if replace {
@@ -120,4 +124,19 @@ func (d *Direct) publish(ctx context.Context, s *store.Store, key store.Key, out
 		return err
 	}
 	return errors.Join(os.RemoveAll(gone), os.RemoveAll(partial))
+}
+
+// writable gives the files below an exported folder the mode of its manifest:
+// a store's files are for reading only.
+func writable(dir string) error {
+	like, err := os.Stat(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		return os.Chmod(path, like.Mode().Perm())
+	})
 }

@@ -65,6 +65,10 @@ func TestDirect(t *testing.T) {
 	if err != nil || cached || content() != "one" {
 		t.Fatalf("first call: %q, cached %v, %v", content(), cached, err)
 	}
+	info, err := os.Stat(filepath.Join(out, "text.txt"))
+	if err != nil || info.Mode().Perm()&0o200 == 0 {
+		t.Errorf("its owner may not write to it: %v, %v", info.Mode(), err)
+	}
 	alone()
 	again, cached, err := direct(out, "one").Run(t.Context(), pipeline.Options{})
 	if err != nil || !cached || again.Digest != m.Digest {

@@ -11,7 +11,7 @@ import (
 
 // Export makes dir a copy of an output: its files under their names and
 // manifest.json. They are hard links where the file system allows and share is
-// set, else copies. Dir must not exist; it appears whole or not at all.
+// set, of equal ones the first, else copies. Dir must not exist; it appears whole or not at all.
 func (s *Store) Export(ctx context.Context, key Key, dir string, share bool) error {
 	m, err := s.Manifest(key)
 	if err != nil {
@@ -30,10 +30,12 @@ func (s *Store) Export(ctx context.Context, key Key, dir string, share bool) err
 	}
 	defer os.RemoveAll(tmp)
 	if !m.External {
+		linked := make(map[string]bool)
 		for _, e := range m.Files {
-			if err := s.exportFile(ctx, m, e, tmp, share); err != nil {
+			if err := s.exportFile(ctx, m, e, tmp, share && !linked[e.SHA256]); err != nil {
 				return err
 			}
+			linked[e.SHA256] = true
 		}
 	}
 	if err := copyFile(s.manifestPath(key), filepath.Join(tmp, manifestFile)); err != nil {

@@ -256,7 +256,7 @@ func (g *collector) see(files []FileEntry) {
 // find lists what was not marked.
 func (g *collector) find(ctx context.Context) error {
 	g.report.Swept = nil
-	steps := []func() error{g.findOutputs, g.findParts, g.findPlans, g.findObjects, g.findWork, g.findLocks}
+	steps := []func() error{g.findOutputs, g.findParts, g.findPlans, g.findGroups, g.findObjects, g.findWork, g.findLocks}
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -456,7 +456,7 @@ func (g *collector) sweep(ctx context.Context) error {
 			return err
 		}
 		path := filepath.Join(g.store.dir, filepath.FromSlash(it.Path))
-		if strings.HasPrefix(it.Path, "work/tmp/") || strings.HasPrefix(it.Path, "locks/") || strings.HasPrefix(it.Path, "leases/") {
+		if strings.HasPrefix(it.Path, "work/tmp/") || strings.HasPrefix(it.Path, "locks/") || strings.HasPrefix(it.Path, "leases/") || strings.HasPrefix(it.Path, "groups/") {
 			os.RemoveAll(path)
 			continue
 		}

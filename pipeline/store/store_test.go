@@ -291,7 +291,7 @@ func TestFinishNumbersReplacesAndDrops(t *testing.T) {
 
 func TestExportCopiesAWholeOutput(t *testing.T) {
 	s := newStore(t)
-	put(t, s, key("a"), map[string]string{"x/y.txt": "text\n", "z": "more"})
+	put(t, s, key("a"), map[string]string{"x/y.txt": "text\n", "z": "text\n"})
 	for _, share := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "deep", "out")
 		if err := s.Export(t.Context(), key("a"), out, share); err != nil {
@@ -301,6 +301,11 @@ func TestExportCopiesAWholeOutput(t *testing.T) {
 		text, rerr := os.ReadFile(filepath.Join(out, "x/y.txt"))
 		if err != nil || rerr != nil || m.Key != key("a") || string(text) != "text\n" {
 			t.Errorf("share %v: %+v %v, %q %v", share, m, err, text, rerr)
+		}
+		y, yerr := statPath(filepath.Join(out, "x/y.txt"))
+		z, zerr := statPath(filepath.Join(out, "z"))
+		if yerr != nil || zerr != nil || y.sameInode(z) {
+			t.Errorf("share %v: %+v and %+v are one file", share, y, z)
 		}
 		if err := s.Export(t.Context(), key("a"), out, share); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("over another folder: %v", err)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -65,6 +66,9 @@ var ingestVerb = verb{
 				inputs["annotations"] = "annotations"
 			}
 			graph.Nodes = append(graph.Nodes, pipeline.Node{Name: "examples", Stage: &g, Inputs: inputs})
+			if os.Getenv("GOGC") == "" {
+				defer debug.SetGCPercent(debug.SetGCPercent(150)) // what lives is small, and much is thrown away
+			}
 			return d.make(ctx, c, graph, "examples")
 		}
 	},
