@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"espalier/features/raster"
+	"espalier/features/vectors"
 	"espalier/pipeline"
 	"espalier/pipeline/shard"
 	"espalier/pipeline/store"
@@ -16,14 +17,15 @@ import (
 // A crop is one image on its way.
 type crop struct {
 	ref    imageRef
-	im     *raster.Image // nil if it is dead
+	im     *raster.Image // nil if it is dead, or
+	row    *vectors.Row  // its features are known
 	reason string
 	err    error // reading failed for no fault of the image
 }
 
 // crops decodes images side by side and gives them in order. At most a few
 // batches are in memory. wait ends the work and waits for it.
-func (e *Extract) crops(ctx context.Context, t *pipeline.Task, spec *Spec, images []imageRef) (out <-chan *crop, wait func()) {
+func (e *Extract) crops(ctx context.Context, t *pipeline.Task, spec *Spec, images []imageRef, known *memory) (out <-chan *crop, wait func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	workers := max(t.Env.Threads, 1)
 	type job struct {
@@ -57,6 +59,10 @@ func (e *Extract) crops(ctx context.Context, t *pipeline.Task, spec *Spec, image
 			src := &source{in: t.In["images"]}
 			defer src.close()
 			for j := range jobs {
+				if row := known.find(ctx, t, &j.ref); row != nil {
+					j.done <- &crop{ref: j.ref, row: row}
+					continue
+				}
 				j.done <- cropOf(src, dec, spec, j.ref)
 			}
 		})

@@ -118,8 +118,9 @@ func TestExtractOnAnotherDevice(t *testing.T) {
 	if n.Manifest.Digest != want.Manifest.Digest || n.Key == want.Key || n.Manifest.Numerics != "remote-1" {
 		t.Errorf("digest %.8s under key %.8s, class %q; the processor's is %.8s under %.8s", n.Manifest.Digest, n.Key, n.Manifest.Numerics, want.Manifest.Digest, want.Key)
 	}
-	// 19 convolutions and products a batch, at least a batch for each part.
-	if products.Load() < 19*int64(n.Parts) {
+	// 19 convolutions and products a batch; parts whose images are known from
+	// others need none.
+	if products.Load() < 19 {
 		t.Errorf("%d products in %d parts went through the device", products.Load(), n.Parts)
 	}
 	if o := opened.Load(); o < 1 || o > 2 || closed.Load() != o {

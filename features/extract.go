@@ -99,6 +99,7 @@ func (e *Extract) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 	from := 0
 	for i := range refs {
 		refs[i].File, refs[i].Reason = files.find(refs[i].ID)
+		refs[i].Sum = files.sums[refs[i].File]
 		if m, ok := members[refs[i].File]; ok {
 			refs[i].In = &m
 			if m.None {
@@ -189,8 +190,13 @@ func (e *Extract) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) er
 		return err
 	}
 	defer put()
+	known, forget, err := e.recall(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	defer forget()
 	w := &gridWriter{t: t, x: x}
-	crops, wait := e.crops(ctx, t, &x.spec, s.Images)
+	crops, wait := e.crops(ctx, t, &x.spec, s.Images, known)
 	defer wait()
 	var batch []*crop
 	for c := range crops {
@@ -200,7 +206,7 @@ func (e *Extract) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) er
 			return c.err
 		}
 		batch = append(batch, c)
-		if c.im == nil {
+		if c.im == nil && c.row == nil {
 			// Dead letters keep the order of the images: the rows before them go
 			// first.
 			if err := w.flush(&batch); err != nil {
@@ -220,7 +226,7 @@ func (e *Extract) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) er
 	if err := w.flush(&batch); err != nil {
 		return err
 	}
-	return w.close()
+	return w.close(known)
 }
 
 // gridWriter puts batches through the network and writes their rows. The file
@@ -230,6 +236,7 @@ type gridWriter struct {
 	x    *Extractor
 	file *store.OutFile
 	rows *vectors.Writer
+	sums []string // of the images of rows
 }
 
 // flush empties the batch.
@@ -250,14 +257,11 @@ func (w *gridWriter) flush(batch *[]*crop) error {
 		}
 	}
 	for _, c := range *batch {
-		if c.im == nil {
-			if err := w.dead(c.ref, c.reason); err != nil {
-				return err
-			}
-			continue
+		row, reason := c.row, c.reason
+		if c.im != nil {
+			row, reason = rows[0], reasons[0]
+			rows, reasons = rows[1:], reasons[1:]
 		}
-		row, reason := rows[0], reasons[0]
-		rows, reasons = rows[1:], reasons[1:]
 		if row == nil {
 			if err := w.dead(c.ref, reason); err != nil {
 				return err
@@ -268,6 +272,7 @@ func (w *gridWriter) flush(batch *[]*crop) error {
 		if err := w.write(row); err != nil {
 			return err
 		}
+		w.sums = append(w.sums, c.ref.Sum)
 	}
 	return nil
 }
@@ -278,7 +283,7 @@ func (w *gridWriter) write(r *vectors.Row) error {
 		if err != nil {
 			return err
 		}
-		if w.file, err = w.t.Out.Create("grid.arrow", o.Schema()); err != nil {
+		if w.file, err = w.t.Out.Create(gridFile, o.Schema()); err != nil {
 			return err
 		}
 		if w.rows, err = vectors.NewWriter(w.file, o); err != nil {
@@ -292,14 +297,17 @@ func (w *gridWriter) dead(r imageRef, reason string) error {
 	return w.t.Dead(pipeline.DeadLetter{Corpus: r.Corpus, Task: r.Task, File: cmp.Or(r.File, r.ID), Field: "image", Reason: reason, Raw: []byte(r.ID)})
 }
 
-func (w *gridWriter) close() error {
+func (w *gridWriter) close(known *memory) error {
 	if w.rows == nil {
 		return nil
 	}
 	if err := w.rows.Close(); err != nil {
 		return err
 	}
-	return w.file.Close(w.rows.Rows())
+	if err := w.file.Close(w.rows.Rows()); err != nil {
+		return err
+	}
+	return known.leave(w.t, w.sums)
 }
 
 // Finish notes what made the features.

@@ -28,6 +28,7 @@ type imageRef struct {
 	Reason string `json:"reason,omitempty"` // why not
 	Corpus string `json:"corpus,omitempty"`
 	Task   string `json:"task,omitempty"`
+	Sum    string `json:"sum,omitempty"` // of the file's bytes
 }
 
 // finder looks up files by what a corpus calls them.

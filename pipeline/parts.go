@@ -179,7 +179,9 @@ func (e *engine) runPart(ctx context.Context, n *node, plan *store.PlanManifest,
 		e.commits <- struct{}{}
 		defer func() { <-e.commits }()
 		giveBack()
-		p, err = w.CommitPart(part)
+		if p, err = w.CommitPart(part); err == nil {
+			t.engine.committed(q.Key)
+		}
 		return err
 	})
 	if err == nil {

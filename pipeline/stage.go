@@ -115,6 +115,20 @@ func (t *Task) OpenPart(i int, name string) (*store.File, error) { return t.engi
 // OpenSide opens a side file that Plan left, for Run and Finish.
 func (t *Task) OpenSide(name string) (*store.File, error) { return t.engine.openPart(-1, name) }
 
+// Remember adds the part that Run makes to a group once it is committed. What
+// the part's files say must hold for every task that asks for the group.
+func (t *Task) Remember(group string) { t.engine.remember(group) }
+
+// Remembered lists the parts of a group, whichever output they were made for. A
+// stage may take what it finds in them in place of making it again, if its
+// output does not depend on it; a part may be gone when it is opened.
+func (t *Task) Remembered(group string) ([]store.Key, error) { return t.engine.engine.s.Group(group) }
+
+// OpenRemembered opens a file or side file of such a part, which is whole.
+func (t *Task) OpenRemembered(ctx context.Context, part store.Key, name string) (*store.File, error) {
+	return t.engine.openRemembered(ctx, part, name)
+}
+
 // SaveCheckpoint keeps a state from which a killed stage resumes. Save fills a
 // fresh folder; when it returns nil the folder is digested, made durable and
 // published under the step, and all but the last two states are removed. The

@@ -23,6 +23,7 @@ type taskState struct {
 	parts []*store.PartManifest // of Finish
 
 	mu      sync.Mutex
+	group   string // to which the part belongs, if any
 	seen    int64
 	byFile  map[string]int64
 	changed []string // raw files that were changed while they were read
@@ -191,4 +192,31 @@ func (s *taskState) latestCheckpoint() (int64, string, bool, error) {
 
 func (s *taskState) share(ctx context.Context, key string, build func(context.Context) (any, func(), error)) (any, func(), error) {
 	return s.engine.shares.get(ctx, key, build)
+}
+
+func (s *taskState) remember(group string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.group = group
+}
+
+// committed adds a part to its group. A failure costs later work and nothing
+// else.
+func (s *taskState) committed(key store.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.group == "" {
+		return
+	}
+	if err := s.engine.s.Remember(s.group, key); err != nil {
+		s.engine.log.Debug("part not remembered", "stage", s.node.Name, "err", err)
+	}
+}
+
+func (s *taskState) openRemembered(ctx context.Context, key store.Key, name string) (*store.File, error) {
+	p, _, err := s.engine.s.Part(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.engine.s.OpenPart(ctx, p, name)
 }

@@ -34,7 +34,7 @@ func written(t *testing.T, rows map[string]float32) *File {
 func TestJoinIndex(t *testing.T) {
 	one, same, other := written(t, map[string]float32{"a": 1, "b": 2}), written(t, map[string]float32{"b": 2, "c": 3}), written(t, map[string]float32{"b": 5})
 	x, err := JoinIndex(one, same)
-	if err != nil || x.Len() != 3 || x.First() != 1 {
+	if err != nil || x.Len() != 3 || x.Most() != 1 {
 		t.Fatalf("%v, %d images", err, x.Len())
 	}
 	for id, want := range map[string]float32{"a": 1, "b": 2, "c": 3} {

@@ -269,14 +269,15 @@ func (x *Index) Options() Options {
 	return x.files[0].o
 }
 
-// First returns how many vectors the first image has, 0 without images.
-func (x *Index) First() int {
+// Most returns how many vectors an image has at most, 0 without images.
+func (x *Index) Most() int {
+	most := 0
 	for _, f := range x.files {
-		if f.Len() > 0 {
-			return f.Count(0)
+		for i := range f.Len() {
+			most = max(most, f.Count(i))
 		}
 	}
-	return 0
+	return most
 }
 
 // Find returns the file that holds an image's features and the row there.
