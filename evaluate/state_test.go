@@ -306,3 +306,25 @@ func TestCompareTwoSystems(t *testing.T) {
 		t.Errorf("one prediction against 200: %v", err)
 	}
 }
+
+// Both tests compare two systems by any metric: one with itself does not differ.
+func TestEveryMetricCompares(t *testing.T) {
+	for _, c := range partsCases(t) {
+		const rows = 12
+		pred, refs := write(t, "p.jsonl", strings.Join(c.pred[:rows], "")), write(t, "r.jsonl", strings.Join(c.refs[:rows], ""))
+		for _, metric := range c.metrics {
+			for _, test := range []string{BootstrapTest, RandomisationTest} {
+				list, _, err := Compare(t.Context(), Request{Metrics: []string{metric}, Pred: input.Source{Path: pred}, Refs: []input.Source{{Path: refs}}, Workers: 2}, input.Source{Path: pred}, test, 7)
+				if err != nil || len(list) == 0 {
+					t.Errorf("%s by %s: %d scores, %v", metric, test, len(list), err)
+					continue
+				}
+				for _, d := range list {
+					if d.Value != d.Against && !math.IsNaN(d.Value) || d.Difference != 0 && !math.IsNaN(d.Difference) {
+						t.Errorf("%s by %s: %+v", metric, test, d)
+					}
+				}
+			}
+		}
+	}
+}

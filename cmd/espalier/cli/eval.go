@@ -116,6 +116,8 @@ func (e *evalFlags) run(ctx context.Context, c *console) error {
 		return usagef("--randomise %d: want at least 0", e.randomise)
 	case e.randomise > 0 && e.against == "":
 		return usagef("--randomise tests a difference: want --against FILE")
+	case e.tokens && (e.out != "" || e.perExample != "" || e.against != "" || e.bootstrap > 0):
+		return usagef("--tokens scores nothing")
 	case e.against != "" && (e.out != "" || e.perExample != ""):
 		return usagef("--against writes no files")
 	}
