@@ -328,3 +328,22 @@ func TestEveryMetricCompares(t *testing.T) {
 		}
 	}
 }
+
+// The number of workers does not change a bit of any score, interval or example.
+func TestWorkersDoNotMatter(t *testing.T) {
+	for _, c := range partsCases(t) {
+		pred, refs := write(t, "p.jsonl", strings.Join(c.pred, "")), write(t, "r.jsonl", strings.Join(c.refs, ""))
+		run := func(workers int) *Result {
+			t.Helper()
+			res, err := Run(t.Context(), Request{Metrics: c.metrics, Pred: input.Source{Path: pred}, Refs: []input.Source{{Path: refs}}, Bootstrap: 10, Workers: workers})
+			if err != nil {
+				t.Fatalf("%v: %v", c.metrics, err)
+			}
+			return res
+		}
+		one := run(1)
+		for _, workers := range []int{2, 5} {
+			same(t, one, run(workers))
+		}
+	}
+}
