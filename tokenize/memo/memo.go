@@ -2,8 +2,8 @@
 //
 // A [Table] has room for a fixed number of words and stops to learn when it is
 // full, so that its memory is bounded and a stream of new words costs nothing
-// more. Lookups take no lock: a record is written once and then published by one
-// atomic store of its slot. A table is safe for concurrent use.
+// more. Neither lookups nor additions take a lock: a record is written once and
+// then published by one atomic store of its slot. A table is safe for concurrent use.
 package memo
 
 import (
@@ -28,31 +28,39 @@ type Ref uint32
 // eight bytes filled up with zeros, and two ids a word.
 type Table struct {
 	slots atomic.Pointer[slots]
-	limit int // records
+	limit int64 // records
 	words []uint64
 
-	mu   sync.Mutex
-	used int // of words
-	n    int // records
+	used atomic.Int64 // of words
+	n    atomic.Int64 // records
+	grow sync.Mutex   // held by who makes more slots
 }
 
-// Slots are where records are found by their hash: the upper half of a hash and
-// the place of its record, 0 if free. Full ones are replaced by more, not changed,
-// so that who reads old ones only misses what is new.
+// Slots are where records are found by their hash: the upper half of a hash, of
+// which the upper bits say where to look, and the place of its record, 0 if free.
+// Full ones are replaced by more, not changed, so that who reads old ones only
+// misses what is new; what somebody adds to old ones at that time is forgotten.
 type slots struct {
-	list []atomic.Uint64
-	mask uint64
+	list  []atomic.Uint64
+	shift uint // of a hash, to a place in the list
 }
 
-func newSlots(n int) *slots { return &slots{make([]atomic.Uint64, n), uint64(n - 1)} }
+// newSlots returns slots, whose number is a power of two.
+func newSlots(n int) *slots {
+	return &slots{make([]atomic.Uint64, n), uint(65 - bits.Len(uint(n)))}
+}
+
+// next returns the place behind another one.
+func (x *slots) next(at uint64) uint64 { return (at + 1) & uint64(len(x.list)-1) }
 
 // fewSlots is what a table begins with: a short text touches little memory.
 const fewSlots = 1 << 12
 
 // New returns a table for 2^logWords words or so.
 func New(logWords int) *Table {
-	t := &Table{limit: 1 << logWords, words: make([]uint64, 8<<logWords), used: 1}
-	t.slots.Store(newSlots(min(2*t.limit, fewSlots)))
+	t := &Table{limit: 1 << logWords, words: make([]uint64, 8<<logWords)}
+	t.used.Store(1)
+	t.slots.Store(newSlots(min(2<<logWords, fewSlots)))
 	return t
 }
 
@@ -90,7 +98,7 @@ func (t *Table) Find(text string, i, j int) (Ref, uint64) {
 		a := load(text, i, n)
 		h := mix(a, uint64(n))
 		x := t.slots.Load()
-		for at, k := h&x.mask, 0; k < probes; at, k = (at+1)&x.mask, k+1 {
+		for at, k := h>>x.shift, 0; k < probes; at, k = x.next(at), k+1 {
 			s := x.list[at].Load()
 			if s == 0 {
 				break
@@ -109,7 +117,7 @@ func (t *Table) Find(text string, i, j int) (Ref, uint64) {
 		h = mix(load(text, k, min(8, j-k)), h)
 	}
 	x := t.slots.Load()
-	for at, k := h&x.mask, 0; k < probes; at, k = (at+1)&x.mask, k+1 {
+	for at, k := h>>x.shift, 0; k < probes; at, k = x.next(at), k+1 {
 		s := x.list[at].Load()
 		if s == 0 {
 			break
@@ -164,17 +172,12 @@ func (t *Table) Add(text string, i, j int, hash uint64, ids []int32, number uint
 	if n <= 0 || n > MaxKey || len(ids) > maxIDs {
 		return
 	}
-	size := 2 + (n+7)/8 + (len(ids)+1)/2
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.used+size > len(t.words) || t.n >= t.limit {
+	size := int64(2 + (n+7)/8 + (len(ids)+1)/2)
+	if t.n.Load() >= t.limit || t.used.Load()+size > int64(len(t.words)) {
 		return
 	}
 	x := t.slots.Load()
-	if 2*t.n >= len(x.list) {
-		x = t.more(x)
-	}
-	at := hash & x.mask
+	at := hash >> x.shift
 	for k := 0; ; k++ {
 		if k == probes {
 			return
@@ -186,9 +189,13 @@ func (t *Table) Add(text string, i, j int, hash uint64, ids []int32, number uint
 		if s>>32 == hash>>32 && t.is(Ref(s), text, i, j) {
 			return
 		}
-		at = (at + 1) & x.mask
+		at = x.next(at)
 	}
-	w := t.words[t.used : t.used+size]
+	start := t.used.Add(size) - size
+	if start+size > int64(len(t.words)) {
+		return
+	}
+	w := t.words[start : start+size]
 	w[0], w[1] = uint64(n)|uint64(len(ids))<<8, number
 	w = w[2:]
 	for k := i; k < j; k += 8 {
@@ -202,45 +209,38 @@ func (t *Table) Add(text string, i, j int, hash uint64, ids []int32, number uint
 		}
 		w = w[1:]
 	}
-	x.list[at].Store(hash>>32<<32 | uint64(t.used))
-	t.used += size
-	t.n++
+	// if somebody else was there first, the record is forgotten
+	if x.list[at].CompareAndSwap(0, hash>>32<<32|uint64(start)) && 2*t.n.Add(1) >= int64(len(x.list)) {
+		t.more(x)
+	}
 }
 
 // more puts twice as many slots in the place of full ones. A record for which
 // there is no room within the probes is forgotten.
-func (t *Table) more(old *slots) *slots {
+func (t *Table) more(old *slots) {
+	if !t.grow.TryLock() {
+		return
+	}
+	defer t.grow.Unlock()
+	if t.slots.Load() != old || int64(len(old.list)) >= 2*t.limit {
+		return
+	}
 	x := newSlots(2 * len(old.list))
 	for i := range old.list {
 		s := old.list[i].Load()
 		if s == 0 {
 			continue
 		}
-		at := t.hash(Ref(s)) & x.mask
+		at := s >> x.shift
 		for k := 0; k < probes; k++ {
 			if x.list[at].Load() == 0 {
 				x.list[at].Store(s)
 				break
 			}
-			at = (at + 1) & x.mask
+			at = x.next(at)
 		}
 	}
 	t.slots.Store(x)
-	return x
-}
-
-// hash returns the hash of a record's word, as Find computes it.
-func (t *Table) hash(r Ref) uint64 {
-	w := t.words[r:]
-	n := w[0] & 0xFF
-	if n <= 8 {
-		return mix(w[2], n)
-	}
-	h := n
-	for k := range (n + 7) / 8 {
-		h = mix(w[2+k], h)
-	}
-	return h
 }
 
 // End returns where c is next in the text from i on, or the text's end.
