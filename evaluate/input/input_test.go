@@ -247,3 +247,26 @@ func TestJoin(t *testing.T) {
 		t.Errorf("stray: %v", err)
 	}
 }
+
+// Tables do not hold their texts to be UTF-8: testdata/texts.arrow, which
+// pyarrow wrote with the texts "a dog" and "a cat" of k1 and k2.
+func TestTextsOfTables(t *testing.T) {
+	b, err := os.ReadFile("testdata/texts.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ old, new, want string }{
+		"as it is":   {"", "", ""},
+		"a bad text": {"a cat", "a \xffat", "p.arrow: text: row 1: not valid UTF-8"},
+		"a bad id":   {"k1k2", "\xff1k2", "p.arrow: id: row 0: not valid UTF-8"},
+	} {
+		set, _, err := ReadPredictions(t.Context(), Source{Path: write(t, "p.arrow", bytes.Replace(b, []byte(c.old), []byte(c.new), 1))}, Refuse)
+		var r *pipeline.RefusedError
+		switch {
+		case c.want == "" && (err != nil || show(set) != "k1=a dog;k2=a cat;"):
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && (!errors.As(err, &r) || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}

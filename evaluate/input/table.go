@@ -2,7 +2,9 @@ package input
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"espalier/pipeline"
 	"espalier/pipeline/shard"
@@ -78,6 +80,9 @@ func readTable(f *file, src *Source, format string, role Role, yield func(record
 		if r.id, ok = cell(row[0]); !ok {
 			return place.refuse(id, "row %d: %T where a number or text is expected", n-1, row[0])
 		}
+		if !utf8.ValidString(r.id) {
+			return place.refuse(id, "row %d: not valid UTF-8", n-1)
+		}
 		if list, isList := row[1].([]any); isList {
 			r.texts = []string{}
 			for _, v := range list {
@@ -96,6 +101,9 @@ func readTable(f *file, src *Source, format string, role Role, yield func(record
 				return place.refuse(text, "row %d: %T where text is expected", n-1, row[1])
 			}
 			r.texts = []string{s}
+		}
+		if slices.ContainsFunc(r.texts, func(s string) bool { return !utf8.ValidString(s) }) {
+			return place.refuse(text, "row %d: not valid UTF-8", n-1)
 		}
 		if kept {
 			r.attributes = make([]string, len(attributes))
