@@ -84,6 +84,7 @@ type textPart struct {
 	refs     bool
 	from, to int
 	texts    int
+	bytes    int
 
 	ids   []uint32
 	ends  []uint32         // of each text
@@ -107,15 +108,18 @@ func (c *corpus) parts(workers int) []*textPart {
 	for _, refs := range []bool{false, true} {
 		p := &textPart{c: c, refs: refs}
 		for i := range c.n() {
-			n := 1
+			n, bytes := 1, len(c.Predictions[i])
 			if refs {
-				n = len(c.References[i])
+				n, bytes = len(c.References[i]), 0
+				for _, r := range c.References[i] {
+					bytes += len(r)
+				}
 			}
 			if p.texts > 0 && p.texts+n > size {
 				out = append(out, p)
 				p = &textPart{c: c, refs: refs, from: i}
 			}
-			p.to, p.texts = i+1, p.texts+n
+			p.to, p.texts, p.bytes = i+1, p.texts+n, p.bytes+bytes
 		}
 		out = append(out, p)
 	}
@@ -247,10 +251,13 @@ func newCutter(c *corpus, tok string) *cutter {
 	return w
 }
 
+// bytesPerWord is about how long a word of a caption is with its blank.
+const bytesPerWord = 5
+
 // cut cuts the texts of a part.
 func (w *cutter) cut(p *textPart) {
 	w.part = p
-	p.ends = make([]uint32, 0, p.texts)
+	p.ends, p.ids = make([]uint32, 0, p.texts), make([]uint32, 0, p.texts+p.bytes/bytesPerWord)
 	next := p.reader()
 	if w.ptb == nil {
 		for range p.texts {
