@@ -108,8 +108,11 @@ func readTable(f *file, src *Source, format string, role Role, yield func(record
 		if kept {
 			r.attributes = make([]string, len(attributes))
 			for i, k := range attributes {
-				if k >= 0 {
-					r.attributes[i], _ = cell(row[k])
+				if k < 0 {
+					continue
+				}
+				if v, ok := cell(row[k]); ok && utf8.ValidString(v) {
+					r.attributes[i] = v
 				}
 			}
 		}
