@@ -114,7 +114,7 @@ func letters(codes []float64) string {
 // encode encodes lines on some threads.
 func encode(encoders []model.Encoder, buffers [][]int32, lines []string) {
 	var wg sync.WaitGroup
-	const batch = 512
+	const batch = 64 // lines of the slowest script are last: a thread must not be left with many of them
 	next := make(chan int, len(lines)/batch+1)
 	for at := 0; at < len(lines); at += batch {
 		next <- at

@@ -13,8 +13,9 @@ import (
 type encoder struct {
 	m *Model
 	merge.Merger
-	ids []int32
-	low []byte // a word in lower case
+	front memo.Front
+	ids   []int32
+	low   []byte // a word in lower case
 }
 
 func (m *Model) splitter() splitter {
@@ -65,10 +66,9 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 			continue
 		}
 		j := memo.End(text, i, ' ')
-		ref, hash := m.words.Find(text, i, j)
-		if ref != 0 {
-			ids = m.words.Append(ids, ref)
-		} else {
+		var hash uint64
+		var ok bool
+		if ids, hash, ok = e.front.Append(m.words, ids, text, i, j); !ok {
 			from := len(ids)
 			ids = e.words(ids, text, i, j, true)
 			m.words.Add(text, i, j, hash, ids[from:], 0)
@@ -97,9 +97,9 @@ func (e *encoder) words(ids []int32, text string, i, j int, sought bool) []int32
 		if sought && i == start && j == len(text) {
 			return e.fold(ids, text, i, j)
 		}
-		ref, hash := m.words.Find(text, i, j)
-		if ref != 0 {
-			ids = m.words.Append(ids, ref)
+		var hash uint64
+		var ok bool
+		if ids, hash, ok = e.front.Append(m.words, ids, text, i, j); ok {
 			continue
 		}
 		from := len(ids)

@@ -97,20 +97,7 @@ func (t *Table) Find(text string, i, j int) (Ref, uint64) {
 	case n <= 8:
 		a := load(text, i, n)
 		h := mix(a, uint64(n))
-		x := t.slots.Load()
-		for at, k := h>>x.shift, 0; k < probes; at, k = x.next(at), k+1 {
-			s := x.list[at].Load()
-			if s == 0 {
-				break
-			}
-			if s>>32 == h>>32 {
-				r := t.words[uint32(s):]
-				if r[2] == a && r[0]&0xFF == uint64(n) {
-					return Ref(s), h
-				}
-			}
-		}
-		return 0, h
+		return t.short(a, n, h), h
 	}
 	h := uint64(n)
 	for k := i; k < j; k += 8 {
@@ -127,6 +114,24 @@ func (t *Table) Find(text string, i, j int) (Ref, uint64) {
 		}
 	}
 	return 0, h
+}
+
+// short returns the record of a word of up to eight bytes.
+func (t *Table) short(key uint64, n int, hash uint64) Ref {
+	x := t.slots.Load()
+	for at, k := hash>>x.shift, 0; k < probes; at, k = x.next(at), k+1 {
+		s := x.list[at].Load()
+		if s == 0 {
+			break
+		}
+		if s>>32 == hash>>32 {
+			r := t.words[uint32(s):]
+			if r[2] == key && r[0]&0xFF == uint64(n) {
+				return Ref(s)
+			}
+		}
+	}
+	return 0
 }
 
 // is reports whether a record's key is text[i:j].

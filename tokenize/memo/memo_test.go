@@ -168,3 +168,31 @@ func TestIndex(t *testing.T) {
 		t.Errorf("a: %d in nothing", got)
 	}
 }
+
+// TestFront finds the words that the table has, those of the front too.
+func TestFront(t *testing.T) {
+	m := New(12)
+	var f Front
+	word := func(k int) string { return fmt.Sprint(k*7919%5000, "abcdefghij"[:k%10]) }
+	for k := range 6000 {
+		w := word(k)
+		ids, hash, ok := f.Append(m, []int32{9}, w, 0, len(w))
+		if _, want := m.Find(w, 0, len(w)); hash != want {
+			t.Fatalf("%q: hash %x, want %x", w, hash, want)
+		}
+		n := len(w)
+		if !ok {
+			if !slices.Equal(ids, []int32{9}) {
+				t.Fatalf("%q: %v without ids", w, ids)
+			}
+			m.Add(w, 0, n, hash, []int32{int32(n), 3, 4}[:1+n%3], 0)
+			continue
+		}
+		if want := append([]int32{9}, []int32{int32(n), 3, 4}[:1+n%3]...); !slices.Equal(ids, want) {
+			t.Fatalf("%q: %v, want %v", w, ids, want)
+		}
+	}
+	if ids, _, ok := f.Append(m, nil, "", 0, 0); ok || ids != nil {
+		t.Errorf("the empty word: %v", ids)
+	}
+}

@@ -18,6 +18,7 @@ type unit struct {
 
 type encoder struct {
 	m     *Model
+	front memo.Front
 	norm  *chars.Normalizer
 	units []unit // between two blanks
 	one   [1]unit
@@ -42,10 +43,9 @@ func (e *encoder) Append(ids []int32, text string) []int32 {
 			continue
 		}
 		j := memo.End(text, i, ' ')
-		ref, hash := words.Find(text, i, j)
-		if ref != 0 {
-			ids = words.Append(ids, ref)
-		} else {
+		var hash uint64
+		var ok bool
+		if ids, hash, ok = e.front.Append(words, ids, text, i, j); !ok {
 			from := len(ids)
 			e.ids, e.spans = ids, false
 			e.chunk(text, i, j)
