@@ -80,6 +80,20 @@ func (p *Pattern) Find(text string, from int) (start, end int, ok bool) {
 		if at == len(text) {
 			break
 		}
+		if x := &p.code[0]; x.op == opSet && x.least <= 1 && x.most == unbounded {
+			// all that could be behind the run was tried: from within it nothing fits
+			begin := at
+			for at < len(text) {
+				n := x.set.step(text, at)
+				if n == 0 {
+					break
+				}
+				at += n
+			}
+			if at > begin {
+				continue
+			}
+		}
 		at += runeLen(text, at)
 	}
 	return 0, 0, false

@@ -113,6 +113,24 @@ func TestLong(t *testing.T) {
 	}
 }
 
+// TestLongRun looks for what ends a long run, and is not there, in linear time.
+func TestLongRun(t *testing.T) {
+	for _, pattern := range []string{`\s+$`, `\s*[\r]`, `\s++$`} {
+		p, err := Compile(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []string{"x", "x  ", ""} {
+			text := strings.Repeat(" ", 1<<20) + end
+			i, j, ok := p.Find(text, 0)
+			want := end != "x" && pattern != `\s*[\r]`
+			if ok != want || ok && (j != len(text) || end != "" && i != len(text)-2) {
+				t.Errorf("%s before %q: %d, %d, %v", pattern, end, i, j, ok)
+			}
+		}
+	}
+}
+
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{`(?i:'s|'t)|[^\r\n\p{L}]?\p{L}+`, `[a-c&&[^b]]+`, `(?>a|b)?+c`, `(?<=x)y$`, `a{1,3}?b`} {
 		f.Add(s, "ab's x\ny")

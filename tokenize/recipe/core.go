@@ -94,12 +94,14 @@ func (m *wordPiece) cut(w *work, word string) {
 		if at > 0 {
 			prefix = m.prefix
 		}
-		w.buf = append(append(w.buf[:0], prefix...), word[at:]...)
-		text := str(w.buf)
-		end := min(len(text), m.longest)
-		for end < len(text) && !utf8.RuneStart(text[end]) {
+		rest := word[at:]
+		end := min(len(rest), m.longest)
+		for end < len(rest) && !utf8.RuneStart(rest[end]) {
 			end--
 		}
+		w.buf = append(append(w.buf[:0], prefix...), rest[:end]...)
+		text := str(w.buf)
+		end = len(text)
 		id := int32(-1)
 		for ; end > len(prefix); end = lastRune(text, end) {
 			if id = m.index.Find(text, 0, end); id >= 0 {

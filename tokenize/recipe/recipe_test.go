@@ -206,7 +206,6 @@ func TestRefused(t *testing.T) {
 func charsMap(c byte, to string) string {
 	// a root whose only child, by the byte, has a leaf
 	units := make([]uint32, 512)
-	units[0] = 256 << 10 >> 0
 	units[0] = 1 << 10
 	at := 1 ^ uint32(c)
 	units[at] = uint32(c) | 1<<8 | (at^256)<<10
@@ -221,14 +220,15 @@ func charsMap(c byte, to string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestPrecompiled maps characters, of small clusters the whole.
+// TestPrecompiled maps characters: of a cluster of three bytes the whole, of one
+// of seven the first.
 func TestPrecompiled(t *testing.T) {
 	for _, x := range []struct{ to, text, want string }{
 		{"q", "axa", "aqa"},
 		{"", "axxa", "aa"},
 		{"qrs", "xx", "qrsqrs"},
-		{"q", "ax\u0301b", "aqb"},                             // a cluster of three bytes
-		{"q", "x\u0301\u0301\u0301b", "q\u0301\u0301\u0301b"}, // of seven
+		{"q", "ax\u0301b", "aqb"},
+		{"q", "x\u0301\u0301\u0301b", "q\u0301\u0301\u0301b"},
 	} {
 		k, err := open(t, level(`, "normalizer": {"type": "Precompiled", "precompiled_charsmap": "`+charsMap('x', x.to)+`"}`))
 		if err != nil {
