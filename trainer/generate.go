@@ -256,7 +256,7 @@ func (s *Generate) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (
 	if err != nil {
 		return err
 	}
-	g.Pool = l.Info.Pool
+	g.Pool, g.Cells = l.Info.Pool, l.Info.Cells
 	found, err := withImages(t, queries, x)
 	if err != nil || len(found) == 0 {
 		return err

@@ -17,6 +17,7 @@ type Generator struct {
 	Text   Detokenizer       // may be nil
 	Index  *vectors.Index    // nil without images
 	Pool   int               // side of grids after pooling; 0 as they are
+	Cells  int               // vectors of an image that the model sees
 
 	// Batch is how many texts are written side by side.
 	Batch int
@@ -114,7 +115,7 @@ func (g *Generator) images(sources []source) (t5.Images, error) {
 	if err := f.Load(g.Index, names); err != nil {
 		return t5.Images{}, err
 	}
-	return textImages(&f, g.Pool)
+	return textImages(&f, g.Pool, g.Cells), nil
 }
 
 // NewGenerator returns a Generator with what the model decides filled in.

@@ -42,8 +42,8 @@ func openFeatures(t *pipeline.Task, c *closer) (*vectors.Index, error) {
 }
 
 // seenCells is how many vectors of an image a text model sees: the cells of a
-// grid, pooled to a side of pool if that is not 0, or the regions of the first
-// image, which all others must have.
+// grid, pooled to a side of pool if that is not 0, or the most regions that an
+// image has.
 func seenCells(x *vectors.Index, pool int) (int, error) {
 	o := x.Options()
 	switch {
@@ -55,32 +55,48 @@ func seenCells(x *vectors.Index, pool int) (int, error) {
 		return pool * pool, nil
 	case o.Height > 0:
 		return o.Height * o.Width, nil
-	case x.First() == 0:
+	}
+	most := x.Most()
+	if most == 0 {
 		return 0, errors.New("no images")
 	}
-	return x.First(), nil
+	return most, nil
 }
 
-// textImages gives a batch of features to the model: grids, or regions of which
-// all images have equally many.
-func textImages(f *feed.Features, pool int) (t5.Images, error) {
+// textImages gives a batch of features to the model: grids, or regions, the
+// first ones of each image, padded with zeros to what the model sees.
+func textImages(f *feed.Features, pool, cells int) t5.Images {
 	if f.N == 0 {
-		return t5.Images{}, nil
+		return t5.Images{}
 	}
 	im := t5.Images{Cells: f.Cells, Dim: f.Dim, Features: f.Values}
-	for i, n := range f.Counts {
-		if n != f.Cells {
-			return im, fmt.Errorf("image %d of the batch has %d regions, others %d", i, n, f.Cells)
+	boxes := f.Boxes
+	if f.Counts != nil {
+		im.Cells, im.Counts = cells, make([]int, f.N)
+		for i, n := range f.Counts {
+			im.Counts[i] = min(n, cells)
+		}
+		if f.Cells != cells {
+			im.Features, boxes = resized(f.Values, f.N, f.Cells, cells, f.Dim), resized(f.Boxes, f.N, f.Cells, cells, 4)
 		}
 	}
-	for i := 0; i+3 < len(f.Boxes); i += 4 { // x1 y1 x2 y2 becomes x1 x2 y1 y2 and the area
-		b := f.Boxes[i:][:4]
+	for i := 0; i+3 < len(boxes); i += 4 { // x1 y1 x2 y2 becomes x1 x2 y1 y2 and the area
+		b := boxes[i:][:4]
 		im.Boxes = append(im.Boxes, b[0], b[2], b[1], b[3], float32((b[2]-b[0])*(b[3]-b[1])))
 	}
 	if pool > 0 {
 		im.Features, im.Cells = poolGrids(f.Values, f.N, f.Height, f.Width, f.Dim, pool), pool*pool
 	}
-	return im, nil
+	return im
+}
+
+// resized cuts the rows of each of n matrices [from, d] off, or adds zeros: [to, d].
+func resized(x []float32, n, from, to, d int) []float32 {
+	out := make([]float32, n*to*d)
+	for i := range n {
+		copy(out[i*to*d:][:to*d], x[i*from*d:][:from*d])
+	}
+	return out
 }
 
 // poolGrids takes the maximum of each of side by side parts of every grid, as

@@ -1,11 +1,14 @@
 package trainer
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
 	"espalier/internal/shared"
 	"espalier/trainer/ckpt"
+	"espalier/trainer/feed"
+	"espalier/trainer/model/t5"
 )
 
 func TestPoolGrids(t *testing.T) {
@@ -38,5 +41,26 @@ func TestPoolSmall(t *testing.T) {
 	x := []float32{1, 5, 2, 3, 4, 9, 8, 7, 6} // 3x3
 	if got, want := poolGrids(x, 1, 3, 3, 1, 2), []float32{5, 9, 8, 9}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Regions are cut to, or padded with zeros to what the model sees; a box becomes
+// x1 x2 y1 y2 and its area.
+func TestRegionsOfABatch(t *testing.T) {
+	f := feed.Features{
+		N: 2, Cells: 2, Dim: 1, Counts: []int{2, 1},
+		Values: []float32{1, 2, 3, 0},
+		Boxes:  []float32{0, 0, 1, 1, 0.25, 0.5, 0.75, 1, 0.5, 0, 1, 0.5, 0, 0, 0, 0},
+	}
+	for cells, want := range map[int]t5.Images{
+		1: {Cells: 1, Dim: 1, Counts: []int{1, 1}, Features: []float32{1, 3}, Boxes: []float32{0, 1, 0, 1, 1, 0.5, 1, 0, 0.5, 0.25}},
+		3: {
+			Cells: 3, Dim: 1, Counts: []int{2, 1}, Features: []float32{1, 2, 0, 3, 0, 0},
+			Boxes: []float32{0, 1, 0, 1, 1, 0.25, 0.75, 0.5, 1, 0.25, 0, 0, 0, 0, 0, 0.5, 1, 0, 0.5, 0.25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		},
+	} {
+		if got := textImages(&f, 0, cells); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d regions: %v, want %v", cells, got, want)
+		}
 	}
 }

@@ -22,8 +22,10 @@ import (
 	"espalier/trainer/decode"
 	"espalier/trainer/optim"
 	"espalier/trainer/peft/full"
+	"espalier/trainer/peft/hyper"
 	"espalier/trainer/peft/lora"
 	"espalier/trainer/peft/methods"
+	"espalier/trainer/peft/vl"
 	"espalier/trainer/prediction"
 )
 
@@ -400,6 +402,34 @@ func TestTuneWithImages(t *testing.T) {
 		if _, err := ts.run(t.Context(), g, 1, "generate"); err == nil || !strings.Contains(err.Error(), "features is missing") {
 			t.Errorf("without features: %v", err)
 		}
+	}
+}
+
+// Regions differ by image in their number: those that an image lacks are hidden.
+func TestTuneWithRegions(t *testing.T) {
+	ts := newToyStore(t)
+	s := toyTune(20)
+	s.Method = methods.Config{Name: "vl-t5", VLT5: &vl.Tokens{}}
+	s.Batch.Micro = 3
+	g := textGraph(textData{N: 30, Image: true}, s)
+	g.Nodes = append(g.Nodes, pipeline.Node{Name: "features", Stage: &toyData{What: "features", N: 30, Boxes: true}})
+	tune, generate := &g.Nodes[3], &g.Nodes[5]
+	tune.Inputs["features"], generate.Inputs["features"] = "features", "features"
+	res := ts.mustRun(g, 2, "generate")
+	want := res.Node("tune").Manifest.Digest + res.Node("generate").Manifest.Digest
+	if m := res.Node("generate").Manifest; m.Rows != 30 || m.Dead != 0 {
+		t.Errorf("%d answers, %d dead letters, want 30 and none", m.Rows, m.Dead)
+	}
+	ts = newToyStore(t)
+	res = ts.mustRun(g, 1, "generate")
+	if res.Node("tune").Manifest.Digest+res.Node("generate").Manifest.Digest != want {
+		t.Error("another number of threads gives another digest")
+	}
+	s = toyTune(20)
+	s.Method = methods.Config{Name: "vl-hyperpelt", VLHyperPELT: &vl.HyperPELT{Settings: hyper.Settings{Rows: 4, Hidden: 4, Width: 4, Bottleneck: 2}}}
+	g.Nodes[3].Stage = s
+	if _, err := ts.run(t.Context(), g, 1, "tune"); err == nil || !strings.Contains(err.Error(), "the method needs as many of every image") {
+		t.Errorf("weights made of regions: error %v", err)
 	}
 }
 

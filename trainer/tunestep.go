@@ -72,10 +72,7 @@ func (r *tuning) step(ctx context.Context, stream *feed.Stream) error {
 		}
 		all += len(x)
 	}
-	im, err := textImages(&b.Features, r.info.Pool)
-	if err != nil {
-		return fmt.Errorf("step %d: %w", n, err)
-	}
+	im := textImages(&b.Features, r.info.Pool, r.info.Cells)
 	r.model.Params().ZeroGrads()
 	size := len(b.Targets)
 	micro := cmp.Or(r.stage.Batch.Micro, size)
@@ -137,6 +134,9 @@ func (r *tuning) count(task string, loss, rate float64) {
 func slicedImages(im t5.Images, lo, hi int) t5.Images {
 	if n := im.Cells * im.Dim; n > 0 {
 		im.Features = im.Features[lo*n : hi*n]
+	}
+	if im.Counts != nil {
+		im.Counts = im.Counts[lo:hi]
 	}
 	if n := im.Cells * 5; im.Boxes != nil {
 		im.Boxes = im.Boxes[lo*n : hi*n]

@@ -55,7 +55,7 @@ func (r *tuning) openValidation() (*textValidation, error) {
 	if v.generator, err = NewGenerator(r.model, g, text, r.index); err != nil {
 		return nil, err
 	}
-	v.generator.Pool = r.info.Pool
+	v.generator.Pool, v.generator.Cells = r.info.Pool, r.info.Cells
 	return v, nil
 }
 

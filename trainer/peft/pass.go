@@ -12,6 +12,9 @@ type Pass struct {
 	Task   int      // of the batch
 	Inputs int      // examples of the batch, or those that are still generated
 	Visual grad.Var // features of the examples' images, [Inputs, Cells, Visual]; zero without
+	// Counts are the real features of each example's image, the first ones; nil:
+	// all are real.
+	Counts []int
 	// Boxes of the features, x1 x2 y1 y2 relative to the image, and their area:
 	// [Inputs, Cells, 5]; zero without.
 	Boxes grad.Var

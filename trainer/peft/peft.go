@@ -170,6 +170,9 @@ type Tokens struct {
 	// Apart leaves them out of the relative bias: only pairs of ordinary tokens
 	// have one.
 	Apart bool
+	// Visual says that they are the features of an example's image, of which those
+	// beyond [Pass.Counts] are hidden.
+	Visual bool
 	// Make returns [Len, Width] or [Pass.Inputs, Len, Width].
 	Make func(p *Pass) grad.Var
 }
@@ -234,6 +237,12 @@ func (e *Edits) Tokens(s Stack) []Tokens {
 		return nil
 	}
 	return e.tokens[s]
+}
+
+// MasksImages reports whether images may have fewer features than there is room
+// for: they come into the model as tokens, of which some can be hidden.
+func (e *Edits) MasksImages() bool {
+	return slices.ContainsFunc(e.Tokens(Encoder), func(t Tokens) bool { return t.Visual })
 }
 
 // Heads runs the hooks of an attention's heads.

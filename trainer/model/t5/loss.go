@@ -21,6 +21,7 @@ type Batch struct {
 // the zero Images are none.
 type Images struct {
 	Cells, Dim int
+	Counts     []int     // real vectors of each example, the first ones; nil: all are real
 	Features   []float32 // [examples, Cells, Dim]
 	Boxes      []float32 // [examples, Cells, 5], see peft.Pass.Boxes; nil without
 }
@@ -38,6 +39,9 @@ func (m *Model) begin(t *grad.Tape, task, examples int, im *Images, cache *peft.
 	if n := examples * im.Cells * im.Dim; len(im.Features) != n {
 		return nil, fmt.Errorf("t5: %d feature values for %d images of %d vectors of %d, want %d", len(im.Features), examples, im.Cells, im.Dim, n)
 	}
+	if err := m.counted(p, examples, im); err != nil {
+		return nil, err
+	}
 	if im.Cells > 0 {
 		p.Visual = t.Floats(im.Features, examples, im.Cells, im.Dim)
 	}
@@ -49,6 +53,29 @@ func (m *Model) begin(t *grad.Tape, task, examples int, im *Images, cache *peft.
 	}
 	m.edits.Begin(p, cache, live)
 	return p, nil
+}
+
+// counted says in the pass how many vectors of each example are real, unless all
+// are.
+func (m *Model) counted(p *peft.Pass, examples int, im *Images) error {
+	p.Counts = nil
+	if im.Counts == nil {
+		return nil
+	}
+	if len(im.Counts) != examples {
+		return fmt.Errorf("t5: counts of %d images for %d examples", len(im.Counts), examples)
+	}
+	for i, n := range im.Counts {
+		switch {
+		case n < 1 || n > im.Cells:
+			return fmt.Errorf("t5: image %d has %d vectors, want 1 to %d", i, n, im.Cells)
+		case n < im.Cells && !m.edits.MasksImages():
+			return fmt.Errorf("t5: image %d has %d vectors, others %d: the method needs as many of every image", i, n, im.Cells)
+		case n < im.Cells:
+			p.Counts = im.Counts
+		}
+	}
+	return nil
 }
 
 // source lays source texts out as rows, padded behind.

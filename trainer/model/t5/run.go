@@ -170,7 +170,7 @@ func (m *Model) embed(p *peft.Pass, st *stack, ids []int32, mask []float32, rows
 		if len(t.Value(v).Shape) == 2 {
 			v = t.Repeat(v, rows)
 		}
-		l.extend(e)
+		l.extend(p, e)
 		if e.Back {
 			x = t.Join(1, x, v)
 		} else {
@@ -182,7 +182,7 @@ func (m *Model) embed(p *peft.Pass, st *stack, ids []int32, mask []float32, rows
 }
 
 // extend adds vectors beside the tokens.
-func (l *line) extend(e peft.Tokens) {
+func (l *line) extend(p *peft.Pass, e peft.Tokens) {
 	at := sequence(0, e.Len)
 	move := int32(e.Len)
 	switch {
@@ -204,23 +204,38 @@ func (l *line) extend(e peft.Tokens) {
 	} else {
 		l.at = append(at, l.at...)
 	}
+	hidden := e.Visual && p.Counts != nil
+	if hidden && l.mask == nil {
+		l.mask = seen(nil, l.rows*l.n, l.rows*l.n)
+	}
 	if l.mask != nil {
 		wide := make([]float32, 0, l.rows*(l.n+e.Len))
-		ones := make([]float32, e.Len)
-		for i := range ones {
-			ones[i] = 1
-		}
 		for r := range l.rows {
-			row := l.mask[r*l.n:][:l.n]
+			row, real := l.mask[r*l.n:][:l.n], e.Len
+			if hidden {
+				real = p.Counts[r]
+			}
 			if e.Back {
-				wide = append(append(wide, row...), ones...)
+				wide = seen(append(wide, row...), real, e.Len)
 			} else {
-				wide = append(append(wide, ones...), row...)
+				wide = append(seen(wide, real, e.Len), row...)
 			}
 		}
 		l.mask = wide
 	}
 	l.n += e.Len
+}
+
+// seen appends n numbers of a mask, of which the first ones are 1.
+func seen(mask []float32, ones, n int) []float32 {
+	for i := range n {
+		if i < ones {
+			mask = append(mask, 1)
+		} else {
+			mask = append(mask, 0)
+		}
+	}
+	return mask
 }
 
 // A Source is a batch of source texts.

@@ -312,6 +312,12 @@ func (s *Stepper) some() Images {
 	if im.Cells > 0 {
 		im.Features = pick(im.Features, im.Cells*im.Dim)
 	}
+	if im.Counts != nil {
+		im.Counts = make([]int, len(s.live))
+		for k, i := range s.live {
+			im.Counts[k] = s.images.Counts[i]
+		}
+	}
 	if im.Boxes != nil {
 		im.Boxes = pick(im.Boxes, im.Cells*5)
 	}

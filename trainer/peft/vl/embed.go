@@ -109,6 +109,6 @@ func (m *Embedding) edit(e *peft.Editor) error {
 		x = t.Add(x, t.Gather(orders.Var(t), t.Ints(image, g.Cells), 1))
 		return t.Add(x, t.Gather(table.Var(t), t.Ints(object, g.Cells), 1))
 	}
-	e.Tokens(peft.Encoder, peft.Tokens{Len: g.Cells, Back: true, Apart: true, Make: tokens})
+	e.Tokens(peft.Encoder, peft.Tokens{Len: g.Cells, Back: true, Apart: true, Visual: true, Make: tokens})
 	return nil
 }
