@@ -44,7 +44,7 @@ func sameScores(t *testing.T, what string, df *DF, images []image, vocabulary in
 // words.
 func TestCorpusIsTheTableSpreadOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for round := range 60 {
+	for round := range 30 {
 		vocabulary := 1 + r.IntN(40)
 		text := func() []uint32 {
 			n := r.IntN(12)
