@@ -130,6 +130,7 @@ type builder struct {
 	source []byte // the last first phrase, its line feed included
 	at     uint32 // its node
 	open   bool   // its list is not ended
+	phrase []uint32
 }
 
 // A node is one of the index, and where its last list ends.
@@ -206,22 +207,19 @@ func (b *builder) block(text []byte) error {
 				b.source = b.source[:0]
 			}
 		default:
-			b.begin()
-			place, n := len(b.list), 0
-			b.list = append(b.list, 0)
-			text = b.words.line(text, func(id uint32) {
-				b.list = binary.AppendUvarint(b.list, uint64(id))
-				n++
-			})
+			b.phrase = b.phrase[:0]
+			text = b.words.line(text, func(id uint32) { b.phrase = append(b.phrase, id) })
 			switch {
-			case n == 0:
+			case len(b.phrase) == 0:
 				return fmt.Errorf("line %d: a phrase without words", b.line)
-			case n >= 0x80:
-				return fmt.Errorf("line %d: a phrase of %d words", b.line, n)
 			case len(b.list) > math.MaxUint32/2 || len(b.nodes) > math.MaxInt32/nodeSize:
 				return errors.New("the table is too large to index")
 			}
-			b.list[place] = byte(n)
+			b.begin()
+			b.list = binary.AppendUvarint(b.list, uint64(len(b.phrase)))
+			for _, id := range b.phrase {
+				b.list = binary.AppendUvarint(b.list, uint64(id))
+			}
 		}
 	}
 	return nil
