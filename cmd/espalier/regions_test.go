@@ -75,8 +75,16 @@ func TestRegionsJob(t *testing.T) {
 		t.Errorf("digests differ by threads: %v", digests)
 	}
 	report, err := os.ReadFile(filepath.Join(dir, "report1", "report.md"))
-	if err != nil || !strings.Contains(string(report), "# VL-T5 over regions") {
-		t.Errorf("report %.100s, %v", report, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# VL-T5 over regions", "Training loss", "- trained: 67", "- features: 6 numbers a region"} {
+		if !strings.Contains(string(report), want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if strings.Contains(string(report), "Validation trained") {
+		t.Error("the report draws the size of the model by step")
 	}
 }
 

@@ -188,6 +188,8 @@ func modelFacts(in *pipeline.Input) ([]fact, error) {
 		Config struct {
 			Model      map[string]any
 			Parameters int64
+			Trained    int64 // of a backbone of so many values
+			Size       int64
 			Features   struct {
 				Height, Width, Dim int
 			}
@@ -203,12 +205,17 @@ func modelFacts(in *pipeline.Input) ([]fact, error) {
 		return nil, fmt.Errorf("input %s: model.json: %w", modelInput, err)
 	}
 	n := c.Config.Parameters
-	out := []fact{
-		{"parameters", grouped(n), fmt.Sprintf("%.2f MB as float32; shared ones counted once", float64(n)*4/1e6)},
-		{"features", fmt.Sprintf("%d numbers a cell", c.Config.Features.Dim), ""},
+	out := []fact{{"parameters", grouped(n), fmt.Sprintf("%.2f MB as float32; shared ones counted once", float64(n)*4/1e6)}}
+	if size := c.Config.Size; size > 0 {
+		n = c.Config.Trained
+		out = []fact{{"trained", grouped(n), fmt.Sprintf("%.2f MB as float32; %.4g %% of the %s values of the backbone", float64(n)*4/1e6, 100*float64(n)/float64(size), grouped(size))}}
 	}
-	if c.Config.Features.Height > 0 {
-		out[1].Note = fmt.Sprintf("a grid of %d by %d", c.Config.Features.Height, c.Config.Features.Width)
+	if f := c.Config.Features; f.Dim > 0 {
+		seen := fact{"features", fmt.Sprintf("%d numbers a region", f.Dim), ""}
+		if f.Height > 0 {
+			seen = fact{"features", fmt.Sprintf("%d numbers a cell", f.Dim), fmt.Sprintf("a grid of %d by %d", f.Height, f.Width)}
+		}
+		out = append(out, seen)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Config.Model)) {
 		if v := plain(c.Config.Model[key]); v != "" {

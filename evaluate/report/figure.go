@@ -41,7 +41,7 @@ var (
 var themed = strings.NewReplacer("#112233", "var(--ink-2)", "#223344", "var(--accent)", "#334455", "var(--rule)")
 
 // curves draws what a training recorded: the loss and the validation metrics
-// by step.
+// by step, not the sizes of the model.
 func curves(ctx context.Context, in *pipeline.Input) ([]figure, error) {
 	points := make(map[string]plotter.XYs)
 	var order []string
@@ -50,7 +50,7 @@ func curves(ctx context.Context, in *pipeline.Input) ([]figure, error) {
 			continue
 		}
 		if err := each(ctx, in, []store.FileEntry{e}, func(r *score.Row) error {
-			if r.Step == nil || r.Metric == "rate" || math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+			if r.Step == nil || r.Metric == "rate" || r.Tags["phase"] == "model" || math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 				return nil
 			}
 			if points[r.Metric] == nil {

@@ -59,7 +59,7 @@ type Report struct {
 func (*Report) Kind() string { return "evaluate/report" }
 
 // Version is raised when equal inputs would give another page.
-func (*Report) Version() int { return 3 }
+func (*Report) Version() int { return 4 }
 
 // Check fills in defaults and reports every fault at once.
 func (r *Report) Check() error {

@@ -119,6 +119,11 @@ func (*model) Run(_ context.Context, t *pipeline.Task, _ pipeline.Part) error {
 	if err := put(t, "curve.parquet", score.Schema, rows); err != nil {
 		return err
 	}
+	size := int64(1000)
+	rows = []score.Row{{Metric: "adapter-bytes", Step: &size, Value: 4938268, N: 1, Tags: map[string]string{"phase": "model"}}}
+	if err := put(t, "sizes.parquet", score.Schema, rows); err != nil {
+		return err
+	}
 	v := 0.871
 	doc, err := json.Marshal(map[string]any{
 		"model": "ort",
