@@ -27,8 +27,7 @@ func kindOf(v *vocab.Tokenizer) string {
 }
 
 func (t *Tokenizer) newCore(v *vocab.Tokenizer) (core, error) {
-	// the model knows its own pieces only
-	index := memo.NewIndex(v.Vocab, func(i int) bool { return v.Vocab[i] != "" })
+	index := t.index // the model knows its own pieces only
 	unknown := int32(-1)
 	if v.Unknown != "" {
 		unknown = index.Find(v.Unknown, 0, len(v.Unknown))

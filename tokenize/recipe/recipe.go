@@ -24,10 +24,11 @@ const MaxPiece = 4096
 // A Tokenizer is a tokenizer.json.
 type Tokenizer struct {
 	core      core
-	vocab     []string // by id, added tokens too
-	index     *memo.Index
-	raw       *cutter // added tokens that are looked for in the text as it is
-	normal    *cutter // in the normal form
+	vocab     []string         // by id, added tokens too
+	index     *memo.Index      // of the model's pieces
+	more      map[string]int32 // added tokens that the model has not
+	raw       *cutter          // added tokens that are looked for in the text as it is
+	normal    *cutter          // in the normal form
 	added     []model.Added
 	normalize []normalizer
 	split     []splitter
@@ -72,7 +73,6 @@ func New(v *vocab.Tokenizer) (*Tokenizer, error) {
 	if err := t.addTokens(v); err != nil {
 		return nil, err
 	}
-	t.index = memo.NewIndex(t.vocab, func(i int) bool { return t.vocab[i] != "" })
 	specs := [...]struct {
 		name, json string
 		read       func(spec) error
@@ -128,12 +128,9 @@ func (t *Tokenizer) padding() int32 {
 // model knows keep their ids, others get the next ones, whatever the file says.
 func (t *Tokenizer) addTokens(v *vocab.Tokenizer) error {
 	t.vocab = append(make([]string, 0, len(v.Vocab)+len(v.Added)), v.Vocab...)
-	known := map[string]int32{}
+	t.index = memo.NewIndex(v.Vocab, func(i int) bool { return v.Vocab[i] != "" })
+	t.more = map[string]int32{}
 	most := int32(-1)
-	var index *memo.Index
-	if len(v.Added) > 0 {
-		index = memo.NewIndex(v.Vocab, func(i int) bool { return v.Vocab[i] != "" })
-	}
 	for i := range v.Added {
 		a := &v.Added[i]
 		if a.Text == "" {
@@ -143,20 +140,18 @@ func (t *Tokenizer) addTokens(v *vocab.Tokenizer) error {
 		if len(a.Text) > MaxPiece {
 			return fmt.Errorf("added token %d: %d bytes, at most %d", a.ID, len(a.Text), MaxPiece)
 		}
-		id, ok := known[a.Text]
+		id, ok := t.ID(a.Text)
 		if !ok {
-			if id = index.Find(a.Text, 0, len(a.Text)); id < 0 {
-				id = int32(v.Pieces)
-				if most >= id || v.Pieces == 0 {
-					id = most + 1
-				}
-				if id >= vocab.MaxSize {
-					return errors.New("added tokens: too many ids")
-				}
+			id = int32(v.Pieces)
+			if most >= id || v.Pieces == 0 {
+				id = most + 1
 			}
+			if id >= vocab.MaxSize {
+				return errors.New("added tokens: too many ids")
+			}
+			t.more[a.Text] = id
 		}
 		a.ID = id
-		known[a.Text] = id
 		most = max(most, id)
 		for int(id) >= len(t.vocab) {
 			t.vocab = append(t.vocab, "")
@@ -220,8 +215,11 @@ func (t *Tokenizer) Piece(id int32) string {
 
 // ID returns the id of a piece or added token and whether there is one.
 func (t *Tokenizer) ID(piece string) (int32, bool) {
-	id := t.index.Find(piece, 0, len(piece))
-	return id, id >= 0
+	if id := t.index.Find(piece, 0, len(piece)); id >= 0 {
+		return id, true
+	}
+	id, ok := t.more[piece]
+	return id, ok
 }
 
 // Added returns the added tokens, which must not be changed.
