@@ -153,7 +153,7 @@ type Paper struct {
 	// backbone are renamed by PaperPath.
 	Rename func(name string) string
 	Images bool // give the model the images
-	Steep  bool // gradients in float32 differ by more than 1e-5, also the reference's
+	Steep  bool // gradients in float32 differ by more than 1e-5; see docs/methods.md
 	// Zero are patterns of trained parameters that the golden does not have;
 	// they are set to zero.
 	Zero []string
