@@ -48,7 +48,7 @@ type Extract struct {
 func (*Extract) Kind() string { return "features/extract" }
 
 // Version is raised when equal images would give other features.
-func (*Extract) Version() int { return 3 }
+func (*Extract) Version() int { return 4 }
 
 // Numeric reports that Extract computes on a device.
 func (*Extract) Numeric() bool { return true }

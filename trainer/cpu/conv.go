@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"math"
+
+	"espalier/trainer/kernel/finish"
 	"espalier/trainer/kernel/gemm"
 	"espalier/trainer/kernel/norm"
 	"espalier/trainer/op"
@@ -20,6 +23,7 @@ type convJob struct {
 	round                bool     // x is rounded to bfloat16
 	rounded              []uint16 // x rounded, if rows of it are gathered or it came so
 	yHalf                []uint16 // y in bfloat16 instead
+	resHalf              []uint16 // residual in bfloat16, of y in bfloat16
 	ih, iw, in           int
 	kh, kw, stride, pad  int
 	oh, ow, outs, pixels int
@@ -34,6 +38,12 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 		panic("cpu: image and filters do not fit")
 	}
 	j := &d.conv
+	half := c.Residual
+	if c.Residual.DType != tensor.BFloat16 {
+		half = tensor.Tensor{}
+	} else if c.Residual = (tensor.Tensor{}); half.Len() != out.Len() {
+		panic("cpu: residual does not fit the output")
+	}
 	*j = convJob{
 		d: d, ih: x.Shape[1], iw: x.Shape[2], in: x.Shape[3],
 		kh: w.Shape[0], kw: w.Shape[1], stride: max(c.Stride, 1), pad: c.Pad, outs: w.Shape[3], e: makeEpilogue(&c.Epilogue, 1, out),
@@ -49,6 +59,9 @@ func (d *Device) Conv(out, x, w tensor.Tensor, c op.Conv) {
 		j.yHalf = halves(out)
 	} else {
 		j.y = Floats(out)
+	}
+	if half.Store != nil {
+		d.halfResidual(j, half, w)
 	}
 	j.oh, j.ow = (j.ih+2*c.Pad-j.kh)/j.stride+1, (j.iw+2*c.Pad-j.kw)/j.stride+1
 	if out.Shape[0] != x.Shape[0] || out.Shape[1] != j.oh || out.Shape[2] != j.ow {
@@ -172,26 +185,60 @@ func (d *Device) AvgPool(out, x tensor.Tensor, size int) {
 		panic("cpu: output of a pool does not fit")
 	}
 	j := &d.average
-	*j = averageJob{x: Floats(x), y: Floats(out), ih: ih, iw: iw, oh: oh, ow: ow, c: c, size: size}
+	*j = averageJob{d: d, ih: ih, iw: iw, oh: oh, ow: ow, c: c, size: size}
+	if x.DType == tensor.BFloat16 {
+		j.xHalf = halves(x)
+	} else {
+		j.x = Floats(x)
+	}
+	if out.DType == tensor.BFloat16 {
+		j.yHalf = halves(out)
+	} else {
+		j.y = Floats(out)
+	}
 	d.pool.Run(j, n*oh)
 }
 
 // An averageJob is an average pool.
 type averageJob struct {
+	d                       *Device
 	x, y                    []float32
+	xHalf, yHalf            []uint16 // instead
 	ih, iw, oh, ow, c, size int
 }
 
 // Tile fills one row of pixels.
-func (j *averageJob) Tile(_, t int) {
+func (j *averageJob) Tile(thread, t int) {
 	b, i := t/j.oh, t%j.oh
+	row := j.d.local[thread].take(j.c)
 	for l := range j.ow {
-		y := j.y[(t*j.ow+l)*j.c:][:j.c]
+		to := (t*j.ow + l) * j.c
+		y := row
+		if j.yHalf == nil {
+			y = j.y[to:][:j.c]
+		}
 		clear(y)
 		for di := range j.size {
 			at := ((b*j.ih+i*j.size+di)*j.iw + l*j.size) * j.c
-			norm.SumRows(y, j.x[at:], j.c, j.size)
+			if j.xHalf == nil {
+				norm.SumRows(y, j.x[at:], j.c, j.size)
+				continue
+			}
+			for dj := range j.size {
+				addHalves(y, j.xHalf[at+dj*j.c:])
+			}
 		}
 		scaleRow(y, 1/float32(j.size*j.size))
+		if j.yHalf != nil {
+			finish.Half(j.yHalf[to:][:j.c], y)
+		}
+	}
+}
+
+// addHalves adds bfloat16 numbers to y.
+func addHalves(y []float32, x []uint16) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += math.Float32frombits(uint32(v) << 16)
 	}
 }

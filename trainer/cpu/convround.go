@@ -6,6 +6,7 @@ import (
 	"espalier/trainer/kernel/finish"
 	"espalier/trainer/kernel/gemm"
 	"espalier/trainer/op"
+	"espalier/trainer/tensor"
 )
 
 // asHalves is memory of numbers as memory of bfloat16 numbers.
@@ -49,11 +50,25 @@ func (d *Device) roundImage(j *convJob) {
 	j.rounded = image
 }
 
+// halfResidual sets up a residual in bfloat16, which is widened first unless
+// the tiles of an output in bfloat16 take it as it is.
+func (d *Device) halfResidual(j *convJob, x, w tensor.Tensor) {
+	if !j.round {
+		panic("cpu: a bfloat16 residual of a convolution that does not round")
+	}
+	j.resHalf = halves(x)
+	if pk := w.Store.(*packed); j.yHalf != nil && j.simple() && (pk.placesHalf == nil || j.stride > 1) {
+		return
+	}
+	j.resHalf, j.e.residual = nil, d.scale.take(x.Len())
+	d.Read(j.e.residual, x)
+}
+
 // simple reports whether the epilogue is one of finish.Tile's or TileHalf's.
 func (j *convJob) simple() bool {
 	e := &j.e
 	return e.alpha == 1 && e.bias != nil && e.pre == nil && e.drop.Below == 0 && (e.act == op.None || e.act == op.ReLU) &&
-		(e.residual == nil || !j.own && j.yHalf == nil && (e.actLast || e.act == op.None))
+		(e.residual == nil && j.resHalf == nil || e.actLast || e.act == op.None) && !j.own && (e.residual == nil || j.yHalf == nil)
 }
 
 // roundedTile computes pixels lo to hi, all channels. Panels of them are
@@ -115,7 +130,11 @@ func (j *convJob) panelsOf(a []uint16, stride int, c []float32, lo, m int) {
 		at := lo*j.outs + n
 		switch {
 		case j.yHalf != nil:
-			finish.TileHalf(j.yHalf[at:], j.outs, c, j.e.bias[n:], m, cols, relu)
+			var residual []uint16
+			if j.resHalf != nil {
+				residual = j.resHalf[at:]
+			}
+			finish.TileHalf(j.yHalf[at:], j.outs, c, j.e.bias[n:], residual, m, cols, relu)
 		case j.e.residual != nil:
 			finish.Tile(j.y[at:], j.outs, c, j.e.bias[n:], j.e.residual[at:], m, cols, relu)
 		default:

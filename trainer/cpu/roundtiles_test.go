@@ -133,3 +133,66 @@ func TestRoundedStride(t *testing.T) {
 		t.Error("a convolution of step 2 differs from the direct one")
 	}
 }
+
+// A residual in bfloat16 is the same numbers in float32, for outputs of either
+// type, and may be the output; so are images in bfloat16 that are pooled.
+func TestRoundedResidual(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	d := New(2)
+	defer d.Close()
+	fill := func(dt tensor.DType, shape ...int) tensor.Tensor {
+		x := make([]float32, tensor.Size(shape))
+		for i := range x {
+			x[i] = float32(r.NormFloat64())
+		}
+		t := d.Keep(dt, shape...)
+		d.Write(t, x)
+		return t
+	}
+	read := func(t tensor.Tensor) []float32 {
+		x := make([]float32, t.Len())
+		d.Read(x, t)
+		return x
+	}
+	for _, c := range [][3]int{{1, 32, 64}, {1, 20, 72}, {3, 16, 40}, {3, 8, 33}} {
+		k, in, out := c[0], c[1], c[2]
+		x, w, bias := fill(tensor.BFloat16, 2, 7, 9, in), d.PackConvRounding(fill(tensor.Float32, k, k, in, out)), fill(tensor.Float32, out)
+		half := fill(tensor.BFloat16, 2, 7, 9, out)
+		wide := d.Keep(tensor.Float32, 2, 7, 9, out)
+		d.Copy(wide, half)
+		for _, e := range []op.Epilogue{{Act: op.ReLU, ActLast: true}, {Act: op.ReLU}, {}, {Act: op.GELUErf, ActLast: true}} {
+			run := func(dt tensor.DType, residual tensor.Tensor) []float32 {
+				y := d.Keep(dt, 2, 7, 9, out)
+				e := e
+				e.Bias, e.Residual = bias, residual
+				d.Conv(y, x, w, op.Conv{Pad: k / 2, Epilogue: e})
+				return read(y)
+			}
+			want, got, rounded := run(tensor.Float32, wide), run(tensor.Float32, half), run(tensor.BFloat16, half)
+			e.Bias, e.Residual = bias, half
+			own := d.Keep(tensor.BFloat16, 2, 7, 9, out)
+			d.Copy(own, half)
+			e.Residual = own
+			d.Conv(own, x, w, op.Conv{Pad: k / 2, Epilogue: e})
+			same := read(own)
+			for i, v := range want {
+				if got[i] != v || toBF16(rounded[i]) != toBF16(v) || same[i] != rounded[i] {
+					t.Fatalf("%v, %+v: number %d is %g, %g and %g, want %g", c, e.Act, i, got[i], rounded[i], same[i], v)
+				}
+			}
+		}
+		for _, size := range []int{1, 2, 3} {
+			shape := []int{2, 7 / size, 9 / size, out}
+			y, z, h := d.Keep(tensor.Float32, shape...), d.Keep(tensor.Float32, shape...), d.Keep(tensor.BFloat16, shape...)
+			d.AvgPool(y, wide, size)
+			d.AvgPool(z, half, size)
+			d.AvgPool(h, half, size)
+			got, rounded := read(z), read(h)
+			for i, v := range read(y) {
+				if got[i] != v || toBF16(rounded[i]) != toBF16(v) {
+					t.Fatalf("pool of %d: number %d is %g and %g, want %g", size, i, got[i], rounded[i], v)
+				}
+			}
+		}
+	}
+}

@@ -291,12 +291,12 @@ type Convolve interface {
 	PackConv(w tensor.Tensor) tensor.Tensor
 	// PackConvRounding lays float32 filters out likewise, for convolutions that
 	// round x and the filters to bfloat16 (see PackRounding) before or after a
-	// linear transform of both, and sum in float32; x and out may then be
-	// bfloat16. A matrix [kh*kw*c, out] of PackRounding, viewed as filters, is the
+	// linear transform of both, and sum in float32; x, out and the residual may
+	// then be bfloat16. A matrix [kh*kw*c, out] of PackRounding, viewed as filters, is the
 	// same without transforms. Every device and processor of a numerics class
 	// gives the same bits.
 	PackConvRounding(w tensor.Tensor) tensor.Tensor
-	AvgPool(out, x tensor.Tensor, size int) // stride = size, no padding, floor
+	AvgPool(out, x tensor.Tensor, size int) // stride = size, no padding, floor; x and out may be bfloat16
 }
 
 // Reduce is the family of sums, in one stated order.

@@ -45,8 +45,14 @@ func tile(y []float32, ldy int, x, bias, residual []float32, floor float32, rows
 	return true
 }
 
-func tileHalf(y []uint16, ldy int, x, bias []float32, floor float32, rows int) bool {
+func tileHalf(y []uint16, ldy int, x, bias []float32, residual []uint16, floor float32, rows int) bool {
 	switch {
+	case cpuinfo.BF16 && residual != nil:
+		tileHalfAddBF16(&y[0], 2*ldy, &x[0], &bias[0], &residual[0], floor, rows)
+	case cpuinfo.AVX512 && residual != nil:
+		tileHalfAddAVX512(&y[0], 2*ldy, &x[0], &bias[0], &residual[0], floor, rows)
+	case cpuinfo.AVX2 && residual != nil:
+		tileHalfAddAVX2(&y[0], 2*ldy, &x[0], &bias[0], &residual[0], floor, rows)
 	case cpuinfo.BF16:
 		tileHalfBF16(&y[0], 2*ldy, &x[0], &bias[0], floor, rows)
 	case cpuinfo.AVX512:

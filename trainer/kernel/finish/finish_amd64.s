@@ -337,6 +337,66 @@ DATA w00007fff<>+56(SB)/4, $0x00007fff
 DATA w00007fff<>+60(SB)/4, $0x00007fff
 GLOBL w00007fff<>(SB), RODATA|NOPTR, $64
 
+// func tileHalfAddAVX512(y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·tileHalfAddAVX512(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         residual+32(FP), DI
+	VBROADCASTSS floor+40(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+
+loop:
+	VADDPS     (CX), Z1, Z3
+	VPMOVZXWD  (DI), Z4
+	VPSLLD     $0x10, Z4, Z4
+	VADDPS     Z4, Z3, Z3
+	VMAXPS     Z3, Z0, Z3
+	VANDPS     w80000000<>+0(SB), Z3, Z4
+	VORPS      w00400000<>+0(SB), Z3, Z5
+	VPSRLD     $0x10, Z3, Z6
+	VANDPS     w7f800000<>+0(SB), Z3, Z7
+	VCMPPS     $0x00, w00000000<>+0(SB), Z7, K1
+	VCMPPS     $0x03, Z3, Z3, K2
+	VPANDD     w00000001<>+0(SB), Z6, Z6
+	VPADDD     w00007fff<>+0(SB), Z3, Z3
+	VPADDD     Z6, Z3, Z3
+	VMOVAPS    Z4, K1, Z3
+	VMOVAPS    Z5, K2, Z3
+	VPSRLD     $0x10, Z3, Z3
+	VPMOVDW    Z3, (AX)
+	VADDPS     64(CX), Z2, Z3
+	VPMOVZXWD  32(DI), Z4
+	VPSLLD     $0x10, Z4, Z4
+	VADDPS     Z4, Z3, Z3
+	VMAXPS     Z3, Z0, Z3
+	VANDPS     w80000000<>+0(SB), Z3, Z4
+	VORPS      w00400000<>+0(SB), Z3, Z5
+	VPSRLD     $0x10, Z3, Z6
+	VANDPS     w7f800000<>+0(SB), Z3, Z7
+	VCMPPS     $0x00, w00000000<>+0(SB), Z7, K1
+	VCMPPS     $0x03, Z3, Z3, K2
+	VPANDD     w00000001<>+0(SB), Z6, Z6
+	VPADDD     w00007fff<>+0(SB), Z3, Z3
+	VPADDD     Z6, Z3, Z3
+	VMOVAPS    Z4, K1, Z3
+	VMOVAPS    Z5, K2, Z3
+	VPSRLD     $0x10, Z3, Z3
+	VPMOVDW    Z3, 32(AX)
+	PREFETCHT1 64(DI)
+	PREFETCHT1 64(AX)
+	ADDQ       BX, DI
+	ADDQ       $0x00000080, CX
+	ADDQ       BX, AX
+	DECQ       SI
+	JNE        loop
+	VZEROUPPER
+	RET
+
 // func halfAVX512(y *uint16, x *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·halfAVX512(SB), NOSPLIT, $0-24
@@ -621,6 +681,116 @@ loop:
 	VZEROUPPER
 	RET
 
+// func tileHalfAddAVX2(y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·tileHalfAddAVX2(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         residual+32(FP), DI
+	VBROADCASTSS floor+40(FP), Y0
+	VMOVUPS      (DX), Y1
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      64(DX), Y3
+	VMOVUPS      96(DX), Y4
+
+loop:
+	VADDPS       (CX), Y1, Y5
+	VPMOVZXWD    (DI), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, (AX)
+	VADDPS       32(CX), Y2, Y5
+	VPMOVZXWD    16(DI), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, 16(AX)
+	VADDPS       64(CX), Y3, Y5
+	VPMOVZXWD    32(DI), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, 32(AX)
+	VADDPS       96(CX), Y4, Y5
+	VPMOVZXWD    48(DI), Y6
+	VPSLLD       $0x10, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VMAXPS       Y5, Y0, Y5
+	VANDPS       w80000000<>+0(SB), Y5, Y6
+	VORPS        w00400000<>+0(SB), Y5, Y7
+	VPSRLD       $0x10, Y5, Y8
+	VANDPS       w7f800000<>+0(SB), Y5, Y9
+	VCMPPS       $0x00, w00000000<>+0(SB), Y9, Y9
+	VCMPPS       $0x03, Y5, Y5, Y10
+	VPAND        w00000001<>+0(SB), Y8, Y8
+	VPADDD       w00007fff<>+0(SB), Y5, Y5
+	VPADDD       Y8, Y5, Y5
+	VBLENDVPS    Y9, Y6, Y5, Y5
+	VBLENDVPS    Y10, Y7, Y5, Y5
+	VPSRLD       $0x10, Y5, Y5
+	VMOVUPS      X5, X6
+	VEXTRACTI128 $0x01, Y5, X5
+	VPACKUSDW    X5, X6, X6
+	VMOVDQU      X6, 48(AX)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   64(AX)
+	ADDQ         BX, DI
+	ADDQ         $0x00000080, CX
+	ADDQ         BX, AX
+	DECQ         SI
+	JNE          loop
+	VZEROUPPER
+	RET
+
 // func halfAVX2(y *uint16, x *float32, n int)
 // Requires: AVX, AVX2
 TEXT ·halfAVX2(SB), NOSPLIT, $0-24
@@ -688,6 +858,54 @@ loop:
 	ADDQ      BX, AX
 	DECQ      SI
 	JNE       loop
+	VZEROUPPER
+	RET
+
+// func tileHalfAddBF16(y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int)
+// Requires: AVX, AVX512BF16, AVX512BW, AVX512F, AVX512VL, MMX+
+TEXT ·tileHalfAddBF16(SB), NOSPLIT, $0-56
+	MOVQ         y+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         bias+24(FP), DX
+	MOVQ         ldy+8(FP), BX
+	MOVQ         rows+48(FP), SI
+	MOVQ         residual+32(FP), DI
+	VBROADCASTSS floor+40(FP), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+
+loop:
+	VADDPS     (CX), Z1, Z3
+	VPMOVZXWD  (DI), Z4
+	VPSLLD     $0x10, Z4, Z4
+	VADDPS     Z4, Z3, Z3
+	VMAXPS     Z3, Z0, Z31
+	BYTE       $0x62
+	BYTE       $0x02
+	BYTE       $0x7e
+	BYTE       $0x48
+	BYTE       $0x72
+	BYTE       $0xff
+	VMOVDQU16  Y31, (AX)
+	VADDPS     64(CX), Z2, Z3
+	VPMOVZXWD  32(DI), Z4
+	VPSLLD     $0x10, Z4, Z4
+	VADDPS     Z4, Z3, Z3
+	VMAXPS     Z3, Z0, Z31
+	BYTE       $0x62
+	BYTE       $0x02
+	BYTE       $0x7e
+	BYTE       $0x48
+	BYTE       $0x72
+	BYTE       $0xff
+	VMOVDQU16  Y31, 32(AX)
+	PREFETCHT1 64(DI)
+	PREFETCHT1 64(AX)
+	ADDQ       BX, DI
+	ADDQ       $0x00000080, CX
+	ADDQ       BX, AX
+	DECQ       SI
+	JNE        loop
 	VZEROUPPER
 	RET
 

@@ -29,6 +29,11 @@ func tileAddAVX512(y *float32, ldy int, x *float32, bias *float32, residual *flo
 //go:noescape
 func tileHalfAVX512(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
 
+// tileHalfAddAVX512 finishes rows of 32 numbers and rounds them; ldy is in bytes.
+//
+//go:noescape
+func tileHalfAddAVX512(y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int)
+
 // halfAVX512 rounds whole vectors.
 //
 //go:noescape
@@ -59,6 +64,11 @@ func tileAddAVX2(y *float32, ldy int, x *float32, bias *float32, residual *float
 //go:noescape
 func tileHalfAVX2(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
 
+// tileHalfAddAVX2 finishes rows of 32 numbers and rounds them; ldy is in bytes.
+//
+//go:noescape
+func tileHalfAddAVX2(y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int)
+
 // halfAVX2 rounds whole vectors.
 //
 //go:noescape
@@ -68,6 +78,11 @@ func halfAVX2(y *uint16, x *float32, n int)
 //
 //go:noescape
 func tileHalfBF16(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)
+
+// tileHalfAddBF16 finishes rows of 32 numbers and rounds them; ldy is in bytes.
+//
+//go:noescape
+func tileHalfAddBF16(y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int)
 
 // halfBF16 rounds whole vectors.
 //

@@ -8,6 +8,6 @@ func addReLU(x, bias, residual []float32) { addReLUGeneric(x, bias, residual) }
 
 func tile(_ []float32, _ int, _, _, _ []float32, _ float32, _ int) bool { return false }
 
-func tileHalf(_ []uint16, _ int, _, _ []float32, _ float32, _ int) bool { return false }
+func tileHalf(_ []uint16, _ int, _, _ []float32, _ []uint16, _ float32, _ int) bool { return false }
 
 func half(_ []uint16, _ []float32) int { return 0 }

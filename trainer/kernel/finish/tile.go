@@ -38,23 +38,29 @@ func tileGeneric(y []float32, ldy int, x, bias, residual []float32, rows, cols i
 	}
 }
 
-// TileHalf is Tile without a residual that rounds to the nearest bfloat16,
-// denormals to zeros of their sign.
-func TileHalf(y []uint16, ldy int, x, bias []float32, rows, cols int, relu bool) {
+// TileHalf is Tile that rounds to the nearest bfloat16, denormals to zeros of
+// their sign; the residual is bfloat16 too.
+func TileHalf(y []uint16, ldy int, x, bias []float32, residual []uint16, rows, cols int, relu bool) {
 	if rows == 0 || cols == 0 {
 		return
 	}
 	_, _, _ = y[(rows-1)*ldy+cols-1], x[(rows-1)*Columns+cols-1], bias[cols-1]
-	if cols == Columns && tileHalf(y, ldy, x, bias, floor(relu), rows) {
+	if residual != nil {
+		_ = residual[(rows-1)*ldy+cols-1]
+	}
+	if cols == Columns && tileHalf(y, ldy, x, bias, residual, floor(relu), rows) {
 		return
 	}
-	tileHalfGeneric(y, ldy, x, bias, rows, cols, relu)
+	tileHalfGeneric(y, ldy, x, bias, residual, rows, cols, relu)
 }
 
-func tileHalfGeneric(y []uint16, ldy int, x, bias []float32, rows, cols int, relu bool) {
+func tileHalfGeneric(y []uint16, ldy int, x, bias []float32, residual []uint16, rows, cols int, relu bool) {
 	for r := range rows {
 		for c := range cols {
 			v := x[r*Columns+c] + bias[c]
+			if residual != nil {
+				v = float32(v) + math.Float32frombits(uint32(residual[r*ldy+c])<<16)
+			}
 			if relu {
 				v = positive(v)
 			}

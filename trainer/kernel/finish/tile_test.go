@@ -44,8 +44,14 @@ func runTiles() (floats []float32, halves []uint16) {
 				Tile(y, ldy, x, bias, y, rows, cols, relu)
 				floats = append(floats, y...)
 				h := make([]uint16, rows*ldy+40)
-				TileHalf(h, ldy, x, bias, rows, cols, relu)
+				TileHalf(h, ldy, x, bias, nil, rows, cols, relu)
 				halves = append(halves, h...)
+				res := make([]uint16, len(h))
+				Half(res, take(len(h)))
+				TileHalf(h, ldy, x, bias, res, rows, cols, relu)
+				halves = append(halves, h...)
+				TileHalf(res, ldy, x, bias, res, rows, cols, relu)
+				halves = append(halves, res...)
 			}
 		}
 	}

@@ -78,7 +78,8 @@ type Options struct {
 	Size int
 	// BF16 rounds matrices and filters, and what they are multiplied with, to
 	// bfloat16, some filters and images behind a transform. Sums, norms, biases,
-	// embeddings, attention and what is added up from layer to layer stay float32.
+	// embeddings and attention stay float32; between the convolutions of a
+	// ModifiedResNet, residuals too, images are bfloat16.
 	BF16 bool
 }
 

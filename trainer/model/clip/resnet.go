@@ -127,12 +127,8 @@ func (l *loader) conv(name, bn string, out, in, k, stride int) conv {
 	return conv{w: l.filters(folded, k, k, in, out), b: l.keep(bias, out), out: out, stride: stride, pad: k / 2}
 }
 
-// apply computes act(conv(x) + bias + residual) for x [n, h, w, c].
-func (c conv) apply(dev op.Device, x tensor.Tensor, act op.Act, residual tensor.Tensor) tensor.Tensor {
-	return c.into(dev, tensor.Float32, x, act, residual)
-}
-
-// into is apply with numbers of the given type.
+// into computes act(conv(x) + bias + residual) for x [n, h, w, c], in numbers of
+// the given type.
 func (c conv) into(dev op.Device, dt tensor.DType, x tensor.Tensor, act op.Act, residual tensor.Tensor) tensor.Tensor {
 	n, h, w := x.Shape[0], x.Shape[1], x.Shape[2]
 	y := dev.Alloc(dt, n, (h-1)/c.stride+1, (w-1)/c.stride+1, c.out)
@@ -141,19 +137,16 @@ func (c conv) into(dev op.Device, dt tensor.DType, x tensor.Tensor, act op.Act, 
 }
 
 func pooled(dev op.Device, x tensor.Tensor, by int) tensor.Tensor {
-	y := dev.Alloc(tensor.Float32, x.Shape[0], x.Shape[1]/by, x.Shape[2]/by, x.Shape[3])
+	y := dev.Alloc(x.DType, x.Shape[0], x.Shape[1]/by, x.Shape[2]/by, x.Shape[3])
 	dev.AvgPool(y, x, by)
 	return y
 }
 
-// apply computes a block, ReLU after the sum, and gives x back.
-func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
-	pooling := dev.mid
-	if b.stride > 1 {
-		pooling = tensor.Float32
-	}
+// apply computes a block in numbers of type out, ReLU after the sum, and gives x
+// back.
+func (b *bottleneck) apply(dev *workspace, out tensor.DType, x tensor.Tensor) tensor.Tensor {
 	y := b.conv1.into(dev, dev.mid, x, op.ReLU, tensor.Tensor{})
-	z := b.conv2.into(dev, pooling, y, op.ReLU, tensor.Tensor{})
+	z := b.conv2.into(dev, dev.mid, y, op.ReLU, tensor.Tensor{})
 	dev.done(y)
 	if b.stride > 1 {
 		y = pooled(dev, z, b.stride)
@@ -167,9 +160,9 @@ func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
 			dev.done(x)
 			x = y
 		}
-		short = b.down.apply(dev, x, op.None, tensor.Tensor{})
+		short = b.down.into(dev, dev.mid, x, op.None, tensor.Tensor{})
 	}
-	y = b.conv3.apply(dev, z, op.ReLU, short)
+	y = b.conv3.into(dev, out, z, op.ReLU, short)
 	dev.done(x, z, short)
 	return y
 }
@@ -177,11 +170,7 @@ func (b *bottleneck) apply(dev *workspace, x tensor.Tensor) tensor.Tensor {
 // trunk computes the grid [n, h, w, c].
 func (r *resNet) trunk(x tensor.Tensor) tensor.Tensor {
 	for i := range r.stem {
-		dt := r.dev.mid
-		if i == len(r.stem)-1 {
-			dt = tensor.Float32 // a pool follows
-		}
-		y := r.stem[i].into(r.dev, dt, x, op.ReLU, tensor.Tensor{})
+		y := r.stem[i].into(r.dev, r.dev.mid, x, op.ReLU, tensor.Tensor{})
 		r.dev.done(x)
 		x = y
 		r.trace(fmt.Sprintf("stem%d", i+1), x)
@@ -192,7 +181,11 @@ func (r *resNet) trunk(x tensor.Tensor) tensor.Tensor {
 	r.trace("stem_pool", x)
 	for s := range r.layers {
 		for b := range r.layers[s] {
-			x = r.layers[s][b].apply(r.dev, x)
+			dt := r.dev.mid
+			if s == len(r.layers)-1 && b == len(r.layers[s])-1 {
+				dt = tensor.Float32
+			}
+			x = r.layers[s][b].apply(r.dev, dt, x)
 		}
 		r.trace(fmt.Sprintf("layer%d", s+1), x)
 	}

@@ -12,7 +12,7 @@ type workspace struct {
 	op.Device
 	free []tensor.Tensor // kept, flat
 	lent map[tensor.Storage]tensor.Tensor
-	mid  tensor.DType // of what only convolutions read
+	mid  tensor.DType // of what goes from convolution to convolution
 }
 
 func newWorkspace(dev op.Device) *workspace {

@@ -21,10 +21,12 @@ func main() {
 		})
 		tile(i, false)
 		tile(i, true)
-		tileHalf(i, false)
+		tileHalf(i, false, false)
+		tileHalf(i, false, true)
 		half(i, false)
 	}
-	tileHalf(asm.AVX512, true)
+	tileHalf(asm.AVX512, true, false)
+	tileHalf(asm.AVX512, true, true)
 	half(asm.AVX512, true)
 	Generate()
 }

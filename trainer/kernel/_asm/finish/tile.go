@@ -59,17 +59,26 @@ func tile(i asm.ISA, add bool) {
 	RET()
 }
 
-// tileHalf emits tile that rounds to bfloat16.
-func tileHalf(i asm.ISA, native bool) {
-	name := "tileHalf" + i.Suffix
-	if native {
-		name = "tileHalfBF16"
+// tileHalf emits tile that rounds to bfloat16; a residual is bfloat16 too.
+func tileHalf(i asm.ISA, native, add bool) {
+	name, args := "tileHalf", "y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int"
+	if add {
+		name, args = "tileHalfAdd", "y *uint16, ldy int, x *float32, bias *float32, residual *uint16, floor float32, rows int"
 	}
-	TEXT(name, NOSPLIT, "func(y *uint16, ldy int, x *float32, bias *float32, floor float32, rows int)")
+	if native {
+		name += "BF16"
+	} else {
+		name += i.Suffix
+	}
+	TEXT(name, NOSPLIT, "func("+args+")")
 	Pragma("noescape")
 	Doc(name + " finishes rows of 32 numbers and rounds them; ldy is in bytes.")
 	y, x, bias := arg("y"), arg("x"), arg("bias")
 	ldy, rows := arg("ldy"), arg("rows")
+	var residual reg.GPVirtual
+	if add {
+		residual = arg("residual")
+	}
 	floor := i.Scalar("floor")
 	vectors := columns / i.Lanes
 	var b []vec
@@ -79,6 +88,9 @@ func tileHalf(i asm.ISA, native bool) {
 	Label("loop")
 	for v := range vectors {
 		s := i.Add(b[v], Mem{Base: x, Disp: 4 * v * i.Lanes})
+		if add {
+			s = i.Add(s, i.Widen(Mem{Base: residual, Disp: 2 * v * i.Lanes}))
+		}
 		to := Mem{Base: y, Disp: 2 * v * i.Lanes}
 		if native {
 			VMAXPS(s, floor, reg.Z31)
@@ -86,6 +98,11 @@ func tileHalf(i asm.ISA, native bool) {
 		} else {
 			i.StoreHalf(i.Max(floor, s), to)
 		}
+	}
+	if add {
+		PREFETCHT1(Mem{Base: residual, Disp: 2 * columns})
+		PREFETCHT1(Mem{Base: y, Disp: 2 * columns})
+		ADDQ(ldy, residual)
 	}
 	ADDQ(U32(4*columns), x)
 	ADDQ(ldy, y)
