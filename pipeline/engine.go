@@ -99,7 +99,7 @@ func newEngine(g *Graph, o Options) (*engine, error) {
 		o: o, s: o.Store, log: o.Log, now: o.Now, graph: g,
 		byName:  make(map[string]*node),
 		slots:   make(chan struct{}, o.Jobs),
-		commits: make(chan struct{}, o.Jobs),
+		commits: make(chan struct{}, max(8, o.Jobs)), // a file system makes durable together what is asked for together
 		checks:  make(chan struct{}, o.Jobs),
 		busy:    make(map[store.Key]chan struct{}),
 	}

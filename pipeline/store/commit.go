@@ -47,6 +47,9 @@ func (w *Writer) Commit(m Manifest) (*Manifest, error) {
 	if st.done || st.mode == plan || st.mode == part {
 		return nil, fmt.Errorf("store: commit %s: not a writer of an output", m.Key.Short())
 	}
+	if err := st.settle(); err != nil {
+		return nil, err
+	}
 	entries, private, err := st.layout()
 	if err != nil {
 		return nil, err
@@ -217,7 +220,7 @@ func (st *writerState) layout() ([]FileEntry, []written, error) {
 				continue
 			}
 			if f, ok := st.replaced[at]; ok {
-				private = append(private, f)
+				private = append(private, *f)
 				e = f.FileEntry
 			}
 			splits[e.Name] = append(splits[e.Name], shard{e, i})
@@ -324,6 +327,9 @@ func (w *Writer) CommitPlan(p PlanManifest) (*PlanManifest, error) {
 // fill adds the writer's files and notes to a part's manifest and publishes
 // the files.
 func (st *writerState) fill(p *PartManifest) error {
+	if err := st.settle(); err != nil {
+		return err
+	}
 	p.Format = ManifestFormat
 	p.Files = sortedEntries(st.files)
 	p.Side = sortedEntries(st.sides)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,7 +148,7 @@ func TestGCHonoursLeases(t *testing.T) {
 	}
 	defer w.Discard()
 	write(t, w.Create, "train.txt", "new\n")
-	if err := s.publish(w.w.files...); err != nil {
+	if err := errors.Join(w.w.settle(), s.publish(w.w.files...)); err != nil {
 		t.Fatal(err)
 	}
 	lease, err := s.Lease([]Key{key("read")})

@@ -1,10 +1,10 @@
 // Package store keeps finished outputs under the hash of what made them.
 //
 // A [Key] is the hash of everything that can change an output. The manifest is
-// the only commit point: shards are written privately, fsynced, digested and
-// renamed to their content's name; the manifest is then created if absent, and
-// who loses the race adopts the winner's. Processes and machines may share a
-// store: no correctness rests on a lock.
+// the only commit point: shards are written privately, fsynced, read back,
+// digested and renamed to their content's name; the manifest is then created if
+// absent, and who loses the race adopts the winner's. Processes and machines may
+// share a store: no correctness rests on a lock.
 //
 // A [Store] and a [Writer] are safe for concurrent use, an [OutFile] is not.
 // Manifests that a Store returns belong to the caller, who shares them with

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/crc32"
 	"io"
 	"maps"
 	"os"
@@ -40,7 +41,7 @@ type writerState struct {
 	open     int // files not closed yet
 	files    []written
 	sides    []written
-	replaced map[partFile]written
+	replaced map[partFile]*written
 	dropped  map[partFile]bool
 	names    map[string]bool
 	notes    map[string]string
@@ -52,12 +53,17 @@ type partFile struct {
 	name string
 }
 
-// A written file is complete and digested, but still private.
+// A written file is complete, but still private.
 type written struct {
-	FileEntry
-	path    string
-	settled bool // synced and read back
+	FileEntry // the digest is known once it is settled
+	path      string
+	check     uint32 // of what was written
+	settled   bool   // synced, read back and digested
 }
+
+// castagnoli is the checksum of what is written. The digest, which takes longer,
+// is that of what the disk gives back.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // smallFile is the size up to which files are made durable together, when they
 // are committed: one by one, many small files would wait for the disk in turn.
@@ -87,7 +93,7 @@ func (s *Store) newWriter(m mode, parts []*PartManifest) (*Writer, error) {
 		store: s, mode: m, dir: dir, parts: parts,
 		names:    make(map[string]bool),
 		notes:    make(map[string]string),
-		replaced: make(map[partFile]written),
+		replaced: make(map[partFile]*written),
 		dropped:  make(map[partFile]bool),
 	}}, nil
 }
@@ -125,7 +131,7 @@ func (w *writerState) replace(p int, name string) (*OutFile, error) {
 	at := partFile{p, name}
 	return w.begin(fmt.Sprintf("part %d/%s", p, name), old.Schema, func(f written) {
 		f.Name = name
-		w.replaced[at] = f
+		w.replaced[at] = &f
 	})
 }
 
@@ -182,7 +188,7 @@ func (w *writerState) begin(name, schema string, add func(written)) (*OutFile, e
 	}
 	w.names[name] = true
 	w.open++
-	o := &outState{w: w, f: f, path: p, sum: sha256.New(), add: add, entry: FileEntry{Name: name, Schema: schema}}
+	o := &outState{w: w, f: f, path: p, sum: crc32.New(castagnoli), add: add, entry: FileEntry{Name: name, Schema: schema}}
 	o.buf = bufio.NewWriterSize(io.MultiWriter(f, o.sum), 128<<10)
 	return &OutFile{o}, nil
 }
@@ -206,7 +212,7 @@ type outState struct {
 	f     *os.File
 	path  string
 	buf   *bufio.Writer
-	sum   hash.Hash
+	sum   hash.Hash32
 	n     int64
 	entry FileEntry
 	add   func(written)
@@ -244,13 +250,11 @@ func (f *outState) close(rows int64) error {
 	}
 	f.entry.Rows = rows
 	f.entry.Bytes = f.n
-	f.entry.SHA256 = hex.EncodeToString(f.sum.Sum(nil))
-	done := written{FileEntry: f.entry, path: f.path}
+	done := written{FileEntry: f.entry, path: f.path, check: f.sum.Sum32()}
 	if f.n > smallFile && f.w.mode != part {
 		if err := done.settle(f.f); err != nil {
 			return err
 		}
-		done.settled = true
 	}
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
@@ -259,25 +263,39 @@ func (f *outState) close(rows int64) error {
 	return nil
 }
 
-// settle makes a file durable and reads it again: what is committed is what
-// the disk gave back.
+// settle makes a file durable, reads it again and digests it: what is committed
+// is what the disk gave back.
 func (w *written) settle(f *os.File) error {
 	if err := f.Sync(); err != nil {
 		return writeErr("sync", w.path, err)
 	}
-	back := sha256.New()
-	n, err := io.Copy(back, io.NewSectionReader(f, 0, w.Bytes+1))
+	back, check := sha256.New(), crc32.New(castagnoli)
+	n, err := io.Copy(io.MultiWriter(back, check), io.NewSectionReader(f, 0, w.Bytes+1))
 	if err != nil {
 		return writeErr("read back", w.path, err)
 	}
-	if got := hex.EncodeToString(back.Sum(nil)); n != w.Bytes || got != w.SHA256 {
+	if n != w.Bytes || check.Sum32() != w.check {
 		return fmt.Errorf("store: %s: the disk gave back other bytes than were written (%s)", w.Name, w.path)
 	}
+	w.SHA256 = hex.EncodeToString(back.Sum(nil))
+	w.settled = true
 	return nil
 }
 
+// settle settles all files of a writer.
+func (w *writerState) settle() error {
+	all := make([]*written, 0, len(w.files)+len(w.sides)+len(w.replaced))
+	for i := range w.files {
+		all = append(all, &w.files[i])
+	}
+	for i := range w.sides {
+		all = append(all, &w.sides[i])
+	}
+	return settleAll(slices.AppendSeq(all, maps.Values(w.replaced)))
+}
+
 // settleAll settles the files that are not yet, side by side.
-func settleAll(files []written) error {
+func settleAll(files []*written) error {
 	var (
 		wg   sync.WaitGroup
 		errs = make([]error, settleWorkers)
@@ -290,7 +308,7 @@ func settleAll(files []written) error {
 				if i >= len(files) || errs[k] != nil {
 					return
 				}
-				if w := &files[i]; !w.settled {
+				if w := files[i]; !w.settled {
 					errs[k] = w.settlePath()
 				}
 			}
@@ -309,11 +327,8 @@ func (w *written) settlePath() error {
 	return w.settle(f)
 }
 
-// publish renames complete private files to their contents' names.
+// publish renames settled private files to their contents' names.
 func (s *Store) publish(files ...written) error {
-	if err := settleAll(files); err != nil {
-		return err
-	}
 	dirs := make(map[string]bool)
 	var moved []written
 	for _, f := range files {
