@@ -21,10 +21,11 @@ import (
 const m2scorerEnv = "M2SCORER"
 
 // What was promised against m2scorer, and how many times as fast as that the
-// plain writing is (3.7 to 4.7 where both were timed): it is worth so much less.
+// plain writing is at least (3.5 to 4.7 where both were timed): against it, so
+// much less is asked.
 const (
 	m2Target   = 100
-	plainTimes = 4
+	plainTimes = 3.5
 )
 
 // m2Gold is a published file of corrected sentences.
@@ -150,8 +151,8 @@ func (m *metrics) maxMatch(work string) error {
 			return same(scores, theirs, exact)
 		},
 	}
-	target, note := float64(m2Target)/plainTimes, func(float64) string {
-		return fmt.Sprintf("m2scorer takes about %d times as long: %d of it are promised", plainTimes, m2Target)
+	target, note := m2Target / plainTimes, func(float64) string {
+		return fmt.Sprintf("m2scorer takes %.1f times as long or more, and is to be beaten %d times", plainTimes, m2Target)
 	}
 	if argv := strings.Fields(os.Getenv(m2scorerEnv)); len(argv) > 0 {
 		target, note = m2Target, nil
