@@ -151,7 +151,7 @@ func (m *metrics) maxMatch(work string) error {
 			return same(scores, theirs, exact)
 		},
 	}
-	target, note := m2Target / plainTimes, func(float64) string {
+	target, note := m2Target/plainTimes, func(float64) string {
 		return fmt.Sprintf("m2scorer takes %.1f times as long or more, and is to be beaten %d times", plainTimes, m2Target)
 	}
 	if argv := strings.Fields(os.Getenv(m2scorerEnv)); len(argv) > 0 {
