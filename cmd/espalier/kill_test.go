@@ -176,7 +176,7 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if !slices.Contains([]string{"FORMAT", "objects", "outputs", "parts", "plans", "roots", "runs"}, e.Name()) {
+			if !slices.Contains([]string{"FORMAT", "groups", "objects", "outputs", "parts", "plans", "roots", "runs"}, e.Name()) {
 				if left := files(t, root, e.Name()); len(left) > 0 || !e.IsDir() {
 					t.Errorf("round %d: %s is left behind gc --grace 0, with %d files", round, e.Name(), len(left))
 				}
