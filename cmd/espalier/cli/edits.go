@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -55,6 +57,9 @@ func (e *editsFlags) run(ctx context.Context, c *console, args []string) error {
 	f := &cherrant.Finder{Tables: tables, Options: cherrant.Options{First: e.strategy == "first", Traditional: e.traditional, Words: e.bpe}}
 	if err := f.Check(); err != nil {
 		return usagef("--bpe: %v", err)
+	}
+	if names := tables.Names(); !slices.Contains(names, "cilin") || !slices.Contains(names, "confusion") {
+		c.warn("warning: edits by %s alone may differ from ChERRANT's, which also reads cilin.txt and confusion_dict.txt (--data DIR)", strings.Join(names, " and "))
 	}
 	if len(args) == 0 {
 		args = []string{"-"}
