@@ -31,6 +31,9 @@ type Direct struct {
 func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest, cached bool, err error) {
 	out := filepath.Clean(d.Out)
 	partial := out + partialSuffix
+	if err := restore(out); err != nil {
+		return nil, false, err
+	}
 	if o.Store, err = store.Open(partial); err != nil {
 		return nil, false, err
 	}
@@ -45,7 +48,7 @@ func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest
 			return nil, false, err
 		}
 		if old.Key == key {
-			return old, true, os.RemoveAll(partial)
+			return old, true, discard(partial, out)
 		}
 		if !d.Replace {
 			return nil, false, &pipeline.UsageError{Msg: fmt.Sprintf("%s holds another output; --replace puts the new one in its place", d.Out)}
@@ -59,7 +62,7 @@ func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest
 	if n == nil || n.Manifest == nil {
 		return nil, false, fmt.Errorf("%s: no output", d.Stage)
 	}
-	if err := d.publish(ctx, o.Store, n.Manifest.Key, out, partial, old != nil); err != nil {
+	if err := publish(ctx, o.Store, n.Manifest.Key, out, old != nil); err != nil {
 		return nil, false, err
 	}
 	return n.Manifest, false, nil
@@ -98,15 +101,39 @@ func (d *Direct) key(ctx context.Context, o pipeline.Options) (store.Key, error)
 	return "", err
 }
 
+// Names beside an output, of folders that a killed call may leave behind.
+const (
+	freshSuffix = ".new" + partialSuffix  // the output before it has its name
+	goneSuffix  = ".old" + partialSuffix  // what it replaces
+	doneSuffix  = ".done" + partialSuffix // what is being removed
+)
+
+// restore gives an output that was to be replaced its name back, if a kill left
+// it without one, and removes what is of no more use.
+func restore(out string) error {
+	if _, err := os.Lstat(out); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(out+goneSuffix, out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.RemoveAll(out + doneSuffix)
+}
+
 // publish moves an output of the partial store to out and removes the store.
 // A kill leaves either what was at out, or nothing there and the store.
-func (d *Direct) publish(ctx context.Context, s *store.Store, key store.Key, out, partial string, replace bool) error {
-	fresh := out + ".new" + partialSuffix
-	gone := out + ".old" + partialSuffix
-	for _, dir := range []string{fresh, gone} {
+func publish(ctx context.Context, s *store.Store, key store.Key, out string, replace bool) error {
+	fresh, gone := out+freshSuffix, out+goneSuffix
+	halves, err := store.HalfExports(fresh)
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(halves, fresh) {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
+	}
+	if err := discard(gone, out); err != nil {
+		return err
 	}
 	// The store goes: its files need no copies.
 	if err := s.Export(ctx, key, fresh, true); err != nil {
@@ -123,7 +150,20 @@ func (d *Direct) publish(ctx context.Context, s *store.Store, key store.Key, out
 	if err := os.Rename(fresh, out); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(gone), os.RemoveAll(partial))
+	return errors.Join(discard(gone, out), discard(out+partialSuffix, out))
+}
+
+// discard removes a folder beside out, if it is there. It is renamed first: the
+// half that a kill leaves must not be taken for an output or a store.
+func discard(dir, out string) error {
+	done := out + doneSuffix
+	if err := os.RemoveAll(done); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, done); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(done)
 }
 
 // writable gives the files below an exported folder the mode of its manifest:

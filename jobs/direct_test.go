@@ -3,8 +3,13 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"espalier/pipeline"
@@ -92,6 +97,109 @@ func TestDirect(t *testing.T) {
 	d.Replace = true
 	if _, _, err := d.Run(t.Context(), pipeline.Options{}); err == nil || content() != "two" {
 		t.Errorf("a failed call gives %v and leaves %q", err, content())
+	}
+}
+
+// TestDirectAfterKill puts beside an output what calls killed at each step leave.
+func TestDirectAfterKill(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	made := filepath.Join(t.TempDir(), "made")
+	if _, _, err := direct(made, "old").Run(t.Context(), pipeline.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	half := func(t *testing.T, dir string) { // of a store, being removed
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "objects", "ab"), 0o777), os.WriteFile(filepath.Join(dir, "objects", "ab", "cd"), nil, 0o444)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move := func(t *testing.T, from, to string) {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, left := range map[string]func(t *testing.T, out string){
+		"while the store was removed": func(t *testing.T, out string) {
+			move(t, made, out)
+			half(t, out+doneSuffix)
+		},
+		"while the replaced output was removed": func(t *testing.T, out string) {
+			move(t, made, out)
+			half(t, out+doneSuffix)
+			half(t, out+freshSuffix)
+		},
+		"between two names": func(t *testing.T, out string) {
+			move(t, made, out+goneSuffix)
+			move(t, made, out+freshSuffix)
+		},
+		"while the output was copied": func(t *testing.T, out string) {
+			half(t, filepath.Join(filepath.Dir(out), ".out"+freshSuffix+".0123456789ab.tmp"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "out")
+			left(t, out)
+			d := direct(out, "new")
+			d.Replace = true
+			if _, _, err := d.Run(t.Context(), pipeline.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if b, err := os.ReadFile(filepath.Join(out, "text.txt")); err != nil || string(b) != "new" {
+				t.Errorf("%q, %v", b, err)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+				t.Errorf("beside the output lie %v, %v", entries, err)
+			}
+		})
+	}
+
+	// The replaced output is back if the new one fails.
+	out := filepath.Join(t.TempDir(), "out")
+	move(t, made, out+goneSuffix)
+	d := direct(out, "fail")
+	d.Replace = true
+	if _, _, err := d.Run(t.Context(), pipeline.Options{}); err == nil {
+		t.Error("it did not fail")
+	}
+	if b, err := os.ReadFile(filepath.Join(out, "text.txt")); err != nil || string(b) != "old" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestDirectRemovesAtOnce looks at the store of an output all the time: it is
+// whole or not there.
+func TestDirectRemovesAtOnce(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	out := filepath.Join(t.TempDir(), "out")
+	partial := out + partialSuffix
+	var ended atomic.Bool
+	looked := make(chan string)
+	go func() {
+		defer close(looked)
+		for !ended.Load() {
+			// A folder as small as this is read at once.
+			entries, err := os.ReadDir(partial)
+			if err != nil {
+				continue
+			}
+			visible := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name()[0] == '.' })
+			if len(visible) > 0 && !slices.ContainsFunc(visible, func(e fs.DirEntry) bool { return e.Name() == "FORMAT" }) {
+				looked <- fmt.Sprintf("no FORMAT beside %v", visible)
+				return
+			}
+		}
+	}()
+	for i := range 30 {
+		d := direct(out, strconv.Itoa(i))
+		d.Replace = true
+		if _, _, err := d.Run(t.Context(), pipeline.Options{}); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	ended.Store(true)
+	for s := range looked {
+		t.Error(s)
 	}
 }
 

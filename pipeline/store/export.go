@@ -2,11 +2,13 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Export makes dir a copy of an output: its files under their names and
@@ -24,7 +26,7 @@ func (s *Store) Export(ctx context.Context, key Key, dir string, share bool) err
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return writeErr("create", filepath.Dir(dir), err)
 	}
-	tmp := filepath.Join(filepath.Dir(dir), "."+filepath.Base(dir)+"."+randomHex(6)+".tmp")
+	tmp := filepath.Join(filepath.Dir(dir), halfPrefix(dir)+randomHex(6)+halfSuffix)
 	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return writeErr("create", tmp, err)
 	}
@@ -48,6 +50,28 @@ func (s *Store) Export(ctx context.Context, key Key, dir string, share bool) err
 		return writeErr("rename", dir, err)
 	}
 	return syncDir(filepath.Dir(dir))
+}
+
+const halfSuffix = ".tmp"
+
+func halfPrefix(dir string) string { return "." + filepath.Base(dir) + "." }
+
+// HalfExports returns the folders that killed calls of Export to dir left.
+func HalfExports(dir string) ([]string, error) {
+	dir = filepath.Clean(dir)
+	names, err := readNames(filepath.Dir(dir))
+	if err != nil {
+		return nil, err
+	}
+	var halves []string
+	for _, name := range names {
+		middle, ok := strings.CutPrefix(name, halfPrefix(dir))
+		middle, tmp := strings.CutSuffix(middle, halfSuffix)
+		if b, err := hex.DecodeString(middle); ok && tmp && err == nil && len(b) == 6 {
+			halves = append(halves, filepath.Join(filepath.Dir(dir), name))
+		}
+	}
+	return halves, nil
 }
 
 func (s *Store) exportFile(ctx context.Context, m *Manifest, e FileEntry, dir string, share bool) error {
