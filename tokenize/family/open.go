@@ -32,7 +32,7 @@ var classes = map[string]class{
 	"bert-cased":   {WordPiece, []string{"fast", "slow", "v5", "strip-accents", "no-cjk"}},
 	"gpt2":         {ByteBPE, []string{"fast", "slow", "v5", "prefix"}},
 	"roberta":      {ByteBPE, []string{"fast", "slow", "v5", "prefix"}},
-	"json":         {"", nil},
+	"json":         {"", []string{"since-0.23"}},
 	"clip":         {CLIP, []string{"openai", "slow", "fast", "v5", "whitespace", "canonicalize"}},
 }
 
@@ -53,6 +53,9 @@ func Variants(as string) []string {
 // are SentencePiece's, without BOS and EOS, and of the other types the class
 // that the vocabulary suggests.
 func (s *Source) Model(variants []string) (model.Tokenizer, error) {
+	if s.spm == nil {
+		return s.As(s.Natural(), variants)
+	}
 	if err := CheckVariants("", variants); err != nil {
 		return nil, err
 	}
@@ -65,10 +68,8 @@ func (s *Source) Model(variants []string) (model.Tokenizer, error) {
 		return m, err
 	case BPE:
 		return bpe.New(s.spm)
-	case Word, Char:
-		return chop.New(s.spm)
 	}
-	return s.As(s.Natural(), nil)
+	return chop.New(s.spm)
 }
 
 // Natural returns the class that a vocabulary is most likely meant for, "" if
@@ -151,7 +152,7 @@ func (s *Source) As(as string, variants []string) (*preset.Class, error) {
 	}
 	switch as {
 	case "json":
-		t, err := recipe.New(s.json)
+		t, err := recipe.New(s.json, recipe.Options{Renamed: has("since-0.23")})
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ type Table struct {
 	limit int64 // records
 	words []uint64
 
+	_    [64]byte     // who only reads shares no cache line with who adds
 	used atomic.Int64 // of words
 	n    atomic.Int64 // records
 	grow sync.Mutex   // held by who makes more slots
@@ -54,7 +55,7 @@ func newSlots(n int) *slots {
 func (x *slots) next(at uint64) uint64 { return (at + 1) & uint64(len(x.list)-1) }
 
 // fewSlots is what a table begins with: a short text touches little memory.
-const fewSlots = 1 << 12
+const fewSlots = 1 << 14
 
 // New returns a table for 2^logWords words or so.
 func New(logWords int) *Table {
@@ -230,7 +231,7 @@ func (t *Table) more(old *slots) {
 	if t.slots.Load() != old || int64(len(old.list)) >= 2*t.limit {
 		return
 	}
-	x := newSlots(2 * len(old.list))
+	x := newSlots(min(4*len(old.list), int(2*t.limit)))
 	for i := range old.list {
 		s := old.list[i].Load()
 		if s == 0 {

@@ -13,7 +13,7 @@ import (
 func BenchmarkNew(b *testing.B) {
 	v := benchFile(b)
 	for b.Loop() {
-		if _, err := New(v); err != nil {
+		if _, err := New(v, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -23,7 +23,7 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkAppend(b *testing.B) {
 	v := benchFile(b)
 	tokentest.Bench(b, true, func() model.Encoder {
-		x, err := New(v)
+		x, err := New(v, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

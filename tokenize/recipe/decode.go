@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -158,7 +159,7 @@ func (d *textDecoder) Push(dst []byte, id int32) ([]byte, error) {
 		return dst, fmt.Errorf("id %d: not in 0 to %d", id, len(d.t.vocab)-1)
 	}
 	piece := d.t.vocab[id]
-	if piece == "" {
+	if piece == "" && !slices.Contains(d.t.empty, id) {
 		return dst, nil
 	}
 	if d.t.apart {

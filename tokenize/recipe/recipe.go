@@ -27,6 +27,7 @@ type Tokenizer struct {
 	vocab     []string         // by id, added tokens too
 	index     *memo.Index      // of the model's pieces
 	more      map[string]int32 // added tokens that the model has not
+	empty     []int32          // added tokens whose name is ""
 	raw       *cutter          // added tokens that are looked for in the text as it is
 	normal    *cutter          // in the normal form
 	added     []model.Added
@@ -62,8 +63,16 @@ type trimming struct{ on, prefix bool }
 
 var _ model.Tokenizer = (*Tokenizer)(nil)
 
+// Options are what differs between releases of the library.
+type Options struct {
+	// Renamed gives added tokens that are looked for in the normal form the name
+	// that they have there, since 0.23: as pieces and in decoded texts. One is
+	// left out as special if that is the text of a special token.
+	Renamed bool
+}
+
 // New returns the tokenizer of a file.
-func New(v *vocab.Tokenizer) (*Tokenizer, error) {
+func New(v *vocab.Tokenizer, o Options) (*Tokenizer, error) {
 	t := &Tokenizer{words: memo.New(17), table: chars.Load(), frame: model.Frame{SecondType: 1}}
 	for i, p := range v.Vocab {
 		if len(p) > MaxPiece {
@@ -111,7 +120,7 @@ func New(v *vocab.Tokenizer) (*Tokenizer, error) {
 		t.unknown = id
 	}
 	t.frame.Pad, t.frame.Empty = t.padding(), true
-	return t, t.newCutters(v.Added)
+	return t, t.newCutters(v.Added, o)
 }
 
 // padding returns the id of what padding is called as a rule, 0 if nothing is.
@@ -162,16 +171,19 @@ func (t *Tokenizer) addTokens(v *vocab.Tokenizer) error {
 }
 
 // newCutters makes what finds added tokens. Of tokens with one text the last
-// one's ways count.
-func (t *Tokenizer) newCutters(tokens []vocab.Added) error {
-	last := map[int32]int{}
+// one's ways count, of those with one normal form the first special one, or else
+// the first.
+func (t *Tokenizer) newCutters(tokens []vocab.Added, o Options) error {
+	last, special := map[int32]int{}, map[string]bool{}
 	for i, a := range tokens {
+		special[a.Text] = special[a.Text] || a.Special
 		if a.ID >= 0 {
 			last[a.ID] = i
 		}
 	}
 	var raw, normal []vocab.Added
 	var names []string
+	place := map[string]int{}
 	w := t.work()
 	for i, a := range tokens {
 		if a.ID < 0 || last[a.ID] != i {
@@ -186,9 +198,19 @@ func (t *Tokenizer) newCutters(tokens []vocab.Added) error {
 		for _, n := range t.normalize {
 			n.normalize(w)
 		}
-		if len(w.text) > 0 {
+		name := string(w.text)
+		k, twice := place[name]
+		switch {
+		case twice && a.Special && !normal[k].Special:
+			normal[k] = a
+		case !twice && name != "":
+			place[name] = len(normal)
 			normal = append(normal, a)
-			names = append(names, string(w.text))
+			names = append(names, name)
+		}
+		if o.Renamed {
+			t.rename(a.ID, name)
+			t.added[len(t.added)-1].Special = special[name]
 		}
 	}
 	rawNames := make([]string, len(raw))
@@ -200,6 +222,14 @@ func (t *Tokenizer) newCutters(tokens []vocab.Added) error {
 		t.normal, err = newCutter(normal, names)
 	}
 	return err
+}
+
+// rename gives an added token another name, which may be empty.
+func (t *Tokenizer) rename(id int32, name string) {
+	t.vocab[id] = name
+	if name == "" {
+		t.empty = append(t.empty, id)
+	}
 }
 
 // Size returns the number of ids.

@@ -23,7 +23,7 @@ func open(t testing.TB, text string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(v)
+	return New(v, Options{})
 }
 
 func file(t testing.TB, name string) *Tokenizer {
@@ -112,6 +112,69 @@ func TestGolden(t *testing.T) {
 }
 
 // TestNoAllocations encodes without allocating once all has grown.
+// TestRenamed has the names that tokenizers 0.22.2 and 0.23.3 give to added tokens
+// that the normalizer changes.
+func TestRenamed(t *testing.T) {
+	v, err := vocab.Parse(`{"added_tokens": [
+		{"id": 3, "content": "C", "normalized": true, "special": false}, {"id": 5, "content": "XX", "normalized": true, "special": false},
+		{"id": 6, "content": "B", "normalized": true, "special": false}, {"id": 7, "content": "Zed", "normalized": true, "special": false},
+		{"id": 8, "content": "[PAD]", "normalized": true, "special": false}, {"id": 9, "content": "zed", "normalized": false, "special": true},
+		{"id": 10, "content": "[XY]", "normalized": true, "special": true}, {"id": 11, "content": "[y]", "normalized": true, "special": true}],
+		"normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, {"type": "Replace", "pattern": {"String": "x"}, "content": ""}]},
+		"pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+		"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "[UNK]": 2, "C": 3, "[pad]": 4}, "unk_token": "[UNK]"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for _, x := range []struct {
+		renamed bool
+		decoded string
+		special []int32
+	}{
+		{false, "a b [UNK] C [pad] XX B Zed [PAD] zed [XY]", []int32{9, 10, 11}},
+		{true, "a b [UNK] c [pad]  b zed [pad] zed [y]", []int32{7, 9, 10, 11}},
+	} {
+		m, err := New(v, Options{Renamed: x.renamed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.Decode(nil, all); err != nil || string(got) != x.decoded {
+			t.Errorf("renamed %v: %q, %v, want %q", x.renamed, got, err, x.decoded)
+		}
+		var special []int32
+		for _, a := range m.Added() {
+			if a.Special {
+				special = append(special, a.ID)
+			}
+		}
+		slices.Sort(special)
+		if !slices.Equal(special, x.special) {
+			t.Errorf("renamed %v: %v are special, want %v", x.renamed, special, x.special)
+		}
+		ids := m.NewEncoder().Append(nil, "a XX C c B b Zed zed ZED [PAD] [pad] [XY] [y] [Y] A")
+		if want := []int32{0, 3, 3, 6, 6, 7, 9, 7, 8, 8, 10, 10, 10, 0}; !slices.Equal(ids, want) {
+			t.Errorf("renamed %v: %v, want %v", x.renamed, ids, want)
+		}
+	}
+}
+
+// TestAddedTwice has added tokens of one normal form as tokenizers 0.22.2 finds
+// them; 0.23.3 takes any of them.
+func TestAddedTwice(t *testing.T) {
+	m, err := open(t, `{"added_tokens": [
+		{"id": 2, "content": "[Y]", "normalized": true, "special": false}, {"id": 3, "content": "Q", "normalized": true, "special": false},
+		{"id": 4, "content": "q", "normalized": true, "special": false, "lstrip": true}, {"id": 5, "content": "[y]", "normalized": true, "special": true}],
+		"normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+		"model": {"type": "WordLevel", "vocab": {"a": 0, "[UNK]": 1}, "unk_token": "[UNK]"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.NewEncoder().Append(nil, "a [Y] [y]  Q   q"), []int32{0, 5, 5, 3, 3}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestNoAllocations(t *testing.T) {
 	text := strings.Repeat("A man don't \u00e9\u4f60 e\u0301 \uff21 <mask> 1234 Xyz "+strings.Repeat("xyz", 60), 20)
 	for _, name := range files(t) {
@@ -279,7 +342,7 @@ func FuzzNew(f *testing.F) {
 		if err != nil || len(text) > 500 {
 			return
 		}
-		x, err := New(v)
+		x, err := New(v, Options{})
 		if err != nil {
 			return
 		}
