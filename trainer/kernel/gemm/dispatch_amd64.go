@@ -5,10 +5,13 @@ package gemm
 import "unsafe"
 
 // run calls the inner loop for mr rows and up to cols columns, with vectors of
-// so many bits. It is a switch, not a table, so that c stays on the stack.
-func (c *call) run(mr, cols, bits int, half bool) {
+// so many bits. With edge b, too, has no more columns than the mask. It is a
+// switch, not a table, so that c stays on the stack.
+func (c *call) run(mr, cols, bits int, half, edge bool) {
 	p := (*byte)(unsafe.Pointer(c))
 	switch {
+	case edge && bits == 512:
+		run512Edge(p, mr)
 	case half && bits == 512:
 		run512Half(p, mr, cols)
 	case half:
@@ -55,6 +58,27 @@ func run512(p *byte, mr, cols int) {
 		gemm7x32AVX512(p)
 	case 8:
 		gemm8x32AVX512(p)
+	}
+}
+
+func run512Edge(p *byte, mr int) {
+	switch mr {
+	case 1:
+		edge1x32AVX512(p)
+	case 2:
+		edge2x32AVX512(p)
+	case 3:
+		edge3x32AVX512(p)
+	case 4:
+		edge4x32AVX512(p)
+	case 5:
+		edge5x32AVX512(p)
+	case 6:
+		edge6x32AVX512(p)
+	case 7:
+		edge7x32AVX512(p)
+	case 8:
+		edge8x32AVX512(p)
 	}
 }
 

@@ -116,7 +116,7 @@ func (p *Product) Block(i0, i1, j0, j1 int, scratch []float32) {
 	rows := i1 - i0
 	frozen := p.Packed || p.Half != nil
 	plain := !frozen && p.plain(rows)
-	s := slice{Product: p, a: p.A, rowA: p.RowA, stepA: p.StepA, b: p.B, stepB: Panel}
+	s := slice{Product: p, a: p.A, rowA: p.RowA, stepA: p.StepA, b: p.B, stepB: Panel, plain: plain}
 	copied := scratch[:p.copyLen(rows)]
 	scratch = scratch[len(copied):]
 	steps := even(p.K, Depth)
@@ -181,6 +181,7 @@ type slice struct {
 	atA, rowA, stepA  int
 	b                 []float32 // unless Half
 	atB, stepB, nextB int       // nextB: from a panel to the next
+	plain             bool      // b lies as it was given: its last panel is not padded
 }
 
 // copySteps copies the part of a whose RowA is 1.

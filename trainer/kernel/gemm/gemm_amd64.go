@@ -82,11 +82,11 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 	}
 	half := s.Half != nil
 	if cpuinfo.AVX512 {
-		q.run(mr, cols, 512, half)
+		q.run(mr, cols, 512, half, s.plain && cols < Panel)
 		return
 	}
 	if mr <= 3 && cols == Panel {
-		q.run(mr, Panel, 256, half)
+		q.run(mr, Panel, 256, half, false)
 		return
 	}
 	for done := 0; done < cols; {
@@ -94,7 +94,7 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 		if cols-done < 16 {
 			width = 8
 		}
-		q.run(mr, width, 256, half)
+		q.run(mr, width, 256, half, false)
 		q.tiles, q.atA = tiles, 0
 		done += width
 		q.mask >>= width

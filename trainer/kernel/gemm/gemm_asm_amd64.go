@@ -9,40 +9,80 @@ package gemm
 //go:noescape
 func gemm1x32AVX512(p *byte)
 
+// edge1x32AVX512 computes tiles of 1 rows by 32 columns.
+//
+//go:noescape
+func edge1x32AVX512(p *byte)
+
 // gemm2x32AVX512 computes tiles of 2 rows by 32 columns.
 //
 //go:noescape
 func gemm2x32AVX512(p *byte)
+
+// edge2x32AVX512 computes tiles of 2 rows by 32 columns.
+//
+//go:noescape
+func edge2x32AVX512(p *byte)
 
 // gemm3x32AVX512 computes tiles of 3 rows by 32 columns.
 //
 //go:noescape
 func gemm3x32AVX512(p *byte)
 
+// edge3x32AVX512 computes tiles of 3 rows by 32 columns.
+//
+//go:noescape
+func edge3x32AVX512(p *byte)
+
 // gemm4x32AVX512 computes tiles of 4 rows by 32 columns.
 //
 //go:noescape
 func gemm4x32AVX512(p *byte)
+
+// edge4x32AVX512 computes tiles of 4 rows by 32 columns.
+//
+//go:noescape
+func edge4x32AVX512(p *byte)
 
 // gemm5x32AVX512 computes tiles of 5 rows by 32 columns.
 //
 //go:noescape
 func gemm5x32AVX512(p *byte)
 
+// edge5x32AVX512 computes tiles of 5 rows by 32 columns.
+//
+//go:noescape
+func edge5x32AVX512(p *byte)
+
 // gemm6x32AVX512 computes tiles of 6 rows by 32 columns.
 //
 //go:noescape
 func gemm6x32AVX512(p *byte)
+
+// edge6x32AVX512 computes tiles of 6 rows by 32 columns.
+//
+//go:noescape
+func edge6x32AVX512(p *byte)
 
 // gemm7x32AVX512 computes tiles of 7 rows by 32 columns.
 //
 //go:noescape
 func gemm7x32AVX512(p *byte)
 
+// edge7x32AVX512 computes tiles of 7 rows by 32 columns.
+//
+//go:noescape
+func edge7x32AVX512(p *byte)
+
 // gemm8x32AVX512 computes tiles of 8 rows by 32 columns.
 //
 //go:noescape
 func gemm8x32AVX512(p *byte)
+
+// edge8x32AVX512 computes tiles of 8 rows by 32 columns.
+//
+//go:noescape
+func edge8x32AVX512(p *byte)
 
 // gemm1x128AVX512 computes tiles of 1 rows by 128 columns.
 //

@@ -6,8 +6,10 @@
 //
 // so that an element of c is one chain of fused multiply-adds over ascending l.
 // The steps of a along rows and along l and of b along l are arguments: packed
-// and plain operands, transposed or not, take the same loop. The layout of the
-// argument block is the struct call in package gemm. With -half, b is bfloat16.
+// and plain operands, transposed or not, take the same loop. Packed b has whole
+// vectors, so that only c is masked where columns are missing: a masked load of b
+// takes the multiply-adds' place. The layout of the argument block is the struct
+// call in package gemm. With -half, b is bfloat16.
 package main
 
 import (
@@ -55,6 +57,9 @@ func main() {
 	flag.Parse()
 	for mr := 1; mr <= 8; mr++ {
 		(&kernel{isa: asm.AVX512, mr: mr, vecs: 2, masked: true, half: *half}).emit()
+		if !*half {
+			(&kernel{isa: asm.AVX512, mr: mr, vecs: 2, masked: true, plain: true}).emit()
+		}
 	}
 	for mr := 1; mr <= 3; mr++ {
 		(&kernel{isa: asm.AVX512, mr: mr, vecs: 8, half: *half}).emit()
@@ -78,6 +83,7 @@ type kernel struct {
 	mr     int
 	vecs   int  // vectors in a row of the tile
 	masked bool // columns may be missing
+	plain  bool // and b ends with them
 	half   bool // b is bfloat16, packed: widened as it is loaded
 
 	acc       [][]reg.VecVirtual
@@ -90,8 +96,11 @@ type kernel struct {
 
 func (k *kernel) emit() {
 	name := "gemm"
-	if k.half {
+	switch {
+	case k.half:
 		name = "half"
+	case k.plain:
+		name = "edge"
 	}
 	name = fmt.Sprintf("%s%dx%d%s", name, k.mr, k.vecs*k.isa.Lanes, k.isa.Suffix)
 	TEXT(name, NOSPLIT, "func(p *byte)")
@@ -274,8 +283,10 @@ func (k *kernel) loadB(base reg.GPVirtual, j int) reg.VecVirtual {
 	if k.half {
 		VPMOVZXWD(k.at(base, j), b)
 		VPSLLD(U8(16), b, b)
-	} else {
+	} else if k.plain || k.maskY != nil {
 		k.loadVec(k.at(base, j), b, j)
+	} else {
+		VMOVUPS(k.at(base, j), b)
 	}
 	return b
 }
