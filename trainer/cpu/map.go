@@ -108,8 +108,8 @@ func (d *Device) Axpy(y, x tensor.Tensor, alpha float32) {
 }
 
 // Scale multiplies by alpha.
-func (d *Device) Scale(out, x tensor.Tensor, alpha float32) {
-	d.map1(mapJob{kind: mapScale, alpha: alpha}, out, x)
+func (d *Device) Scale(out, x tensor.Tensor, alpha float64) {
+	d.map1(mapJob{kind: mapScale, alpha: float32(alpha)}, out, x)
 }
 
 // LogFloor is log(max(x, floor)).

@@ -123,7 +123,7 @@ func rowMoments(row []float32, n op.Norm) moments {
 		mean := norm.Sum(row) / float32(len(row))
 		return moments{mean, inverse(norm.Deviations(row, mean), len(row), n)}
 	case op.RMSNorm:
-		return moments{0, 1 / sqrt32(norm.Squares(row)/float32(len(row))+n.Eps)}
+		return moments{0, 1 / sqrt32(norm.Squares(row)/float32(len(row))+float32(n.Eps))}
 	}
 	panic("cpu: unknown norm")
 }
@@ -132,9 +132,9 @@ func rowMoments(row []float32, n op.Norm) moments {
 // squared deviations.
 func inverse(deviations float32, c int, n op.Norm) float32 {
 	if n.Kind == op.StdNorm {
-		return 1 / (sqrt32(deviations/float32(c-1)) + n.Eps)
+		return 1 / (sqrt32(deviations/float32(c-1)) + float32(n.Eps))
 	}
-	return 1 / sqrt32(deviations/float32(c)+n.Eps)
+	return 1 / sqrt32(deviations/float32(c)+float32(n.Eps))
 }
 
 // back fills one row of dx, or adds to it.

@@ -30,7 +30,7 @@ func (*Device) Signs(_, _ t)                                                    
 func (*Device) Add(_, _, _ t)                                                               {}
 func (*Device) Mul(_, _, _ t)                                                               {}
 func (*Device) Axpy(_, _ t, _ float32)                                                      {}
-func (*Device) Scale(_, _ t, _ float32)                                                     {}
+func (*Device) Scale(_, _ t, _ float64)                                                     {}
 func (*Device) LogFloor(_, _ t, _ float32)                                                  {}
 func (*Device) LogFloorBack(_, _, _ t, _ float32)                                           {}
 func (*Device) Drop(_, _ t, _ op.Dropout)                                                   {}

@@ -52,6 +52,7 @@ type Tape struct {
 	free   []int32 // buffers without memory
 	shapes []int   // shapes of this step, one after the other
 	one    [1]float32
+	ones   []float32
 }
 
 // A node is one operation: its result and what its backward function needs.
@@ -78,7 +79,7 @@ type node struct {
 	given tensor.Tensor // of the caller
 	ids   tensor.Tensor
 	act   op.Act
-	alpha float32
+	alpha float64
 	drop  op.Dropout
 	norm  op.Norm
 	loss  op.CrossEntropy
@@ -152,6 +153,18 @@ func (t *Tape) Floats(x []float32, shape ...int) Var {
 	out := t.alloc(tensor.Float32, shape...)
 	t.dev.Write(out, x)
 	v, _ := t.push(out)
+	return v
+}
+
+// Fill puts a tensor of one number in the arena and on the tape, until the next
+// Begin.
+func (t *Tape) Fill(x float64, shape ...int) Var {
+	n := tensor.Size(shape)
+	for len(t.ones) < n {
+		t.ones = append(t.ones, 1)
+	}
+	v := t.Floats(t.ones[:n], shape...)
+	t.dev.Scale(t.nodes[v].out, t.nodes[v].out, x)
 	return v
 }
 

@@ -20,7 +20,7 @@ func TestCutsShareAGradient(t *testing.T) {
 	whole := tp.Scale(tp.Leaf(w, dw), 1)
 	var rows []grad.Var
 	for i := range parts {
-		rows = append(rows, tp.Scale(tp.Cut(whole, 0, i, i+1), float32(i)))
+		rows = append(rows, tp.Scale(tp.Cut(whole, 0, i, i+1), float64(i)))
 	}
 	sum := rows[0]
 	for _, r := range rows[1:] {

@@ -212,7 +212,7 @@ func backMul(t *Tape, n *node, dout tensor.Tensor) {
 }
 
 // Scale returns alpha*x.
-func (t *Tape) Scale(x Var, alpha float32) Var {
+func (t *Tape) Scale(x Var, alpha float64) Var {
 	out := t.like(t.Value(x))
 	t.dev.Scale(out, t.Value(x), alpha)
 	v, n := t.record(out, backScale, x)
@@ -247,14 +247,14 @@ func (t *Tape) LogFloor(x Var, floor float32) Var {
 	out := t.like(t.Value(x))
 	t.dev.LogFloor(out, t.Value(x), floor)
 	v, n := t.record(out, backLogFloor, x)
-	n.alpha = floor
+	n.alpha = float64(floor)
 	t.keep(v, x)
 	return v
 }
 
 func backLogFloor(t *Tape, n *node, dout tensor.Tensor) {
 	buf, dx := t.own(n)
-	t.dev.LogFloorBack(dx, dout, t.Value(n.in[0]), n.alpha)
+	t.dev.LogFloorBack(dx, dout, t.Value(n.in[0]), float32(n.alpha))
 	t.give(n.in[0], buf)
 }
 
@@ -324,12 +324,12 @@ func (t *Tape) Gather(x Var, ids tensor.Tensor, scale float32) Var {
 	out := t.dev.Alloc(tensor.Float32, t.shapes[at:]...)
 	t.dev.Gather(out, xv, ids, scale)
 	v, n := t.record(out, backGather, x)
-	n.ids, n.alpha = ids, scale
+	n.ids, n.alpha = ids, float64(scale)
 	return v
 }
 
 func backGather(t *Tape, n *node, dout tensor.Tensor) {
-	t.dev.ScatterAdd(t.matrix(t.sum(n.in[0])), dout, n.ids, n.alpha)
+	t.dev.ScatterAdd(t.matrix(t.sum(n.in[0])), dout, n.ids, float32(n.alpha))
 }
 
 // CrossEntropy returns the sum over rows of weight times loss, as [op.Loss]

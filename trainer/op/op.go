@@ -195,7 +195,7 @@ const (
 // Norm says how rows (the last axis) are normalised.
 type Norm struct {
 	Kind NormKind
-	Eps  float32
+	Eps  float64
 	Add  bool // NormBack adds to dx, where a residual joins
 }
 
@@ -230,7 +230,7 @@ type Map interface {
 	Mul(out, x, y tensor.Tensor)
 	// Axpy: y += alpha*x.
 	Axpy(y, x tensor.Tensor, alpha float32)
-	Scale(out, x tensor.Tensor, alpha float32)
+	Scale(out, x tensor.Tensor, alpha float64)
 	// LogFloor: out = log(max(x, floor)); its gradient is dy/x where x > floor,
 	// else 0.
 	LogFloor(out, x tensor.Tensor, floor float32)

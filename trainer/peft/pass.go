@@ -155,11 +155,7 @@ func (p *Pass) Mean(x grad.Var) grad.Var {
 	shape := t.Value(x).Shape
 	n, d := shape[len(shape)-2], shape[len(shape)-1]
 	batch := t.Value(x).Len() / max(n*d, 1)
-	ones := make([]float32, batch*n)
-	for i := range ones {
-		ones[i] = 1 / float32(n)
-	}
-	y := t.MatMul(t.Floats(ones, batch, 1, n), t.View(x, batch, n, d), false)
+	y := t.MatMul(t.Fill(1/float64(n), batch, 1, n), t.View(x, batch, n, d), false)
 	return t.View(y, append(append([]int(nil), shape[:len(shape)-2]...), d)...)
 }
 

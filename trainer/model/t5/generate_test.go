@@ -85,7 +85,7 @@ func cut(x []int32) []int32 {
 func TestReferenceGenerations(t *testing.T) {
 	files := map[string]decode.Rules{"generate.jsonl": decode.Rules5, "generate47.jsonl": decode.Rules47}
 	for _, name := range models {
-		_, m, _ := open(t, name)
+		m, _ := open(t, pefttest.Fast(), name)
 		dir := shared.Dir(t, "goldens", "models", name)
 		sources := pefttest.Texts(pefttest.Rows(t, pefttest.Weights(t, dir, "inputs.safetensors"), "main/input_ids", "main/attention_mask"))
 		for file, rules := range files {
@@ -134,7 +134,7 @@ func TestReferenceGenerations(t *testing.T) {
 // reordered and examples leave.
 func TestCache(t *testing.T) {
 	for _, name := range models {
-		_, m, tape := open(t, name)
+		m, tape := open(t, pefttest.Fast(), name)
 		dir := shared.Dir(t, "goldens", "models", name)
 		in := pefttest.Weights(t, dir, "inputs.safetensors")
 		sources := pefttest.Texts(pefttest.Rows(t, in, "main/input_ids", "main/attention_mask"))

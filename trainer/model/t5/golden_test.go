@@ -11,6 +11,7 @@ import (
 	"espalier/trainer/cpu"
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
+	"espalier/trainer/op"
 	"espalier/trainer/optim"
 	"espalier/trainer/peft"
 	"espalier/trainer/peft/full"
@@ -19,10 +20,18 @@ import (
 
 var models = []string{"t5-v1_0", "t5-v1_1", "t5-square"}
 
+// eachDevice runs a test of each reference on the plain device, which is exact,
+// and on that of the processor.
+func eachDevice(t *testing.T, test func(t *testing.T, dev op.Device, exact bool, name string)) {
+	for _, name := range models {
+		t.Run(name+" float64", func(t *testing.T) { test(t, pefttest.Exact(), true, name) })
+		t.Run(name, func(t *testing.T) { test(t, pefttest.Fast(), false, name) })
+	}
+}
+
 // open opens a reference's model without dropout, all of it trained.
-func open(t *testing.T, name string) (*cpu.Device, *t5.Model, *grad.Tape) {
+func open(t *testing.T, dev op.Device, name string) (*t5.Model, *grad.Tape) {
 	t.Helper()
-	dev := cpu.New(2)
 	b, err := t5.Open(dev, shared.Dir(t, "goldens", "models", name), t5.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +49,7 @@ func open(t *testing.T, name string) (*cpu.Device, *t5.Model, *grad.Tape) {
 		m.Free()
 		dev.Close()
 	})
-	return dev, m, grad.New(dev)
+	return m, grad.New(dev)
 }
 
 type meta struct {
@@ -51,15 +60,17 @@ type meta struct {
 	}
 }
 
+func abs(x float64) float64 { return max(x, -x) }
+
 func TestReferenceOutputs(t *testing.T) {
-	for _, name := range models {
-		_, m, tape := open(t, name)
+	eachDevice(t, func(t *testing.T, dev op.Device, exact bool, name string) {
+		m, tape := open(t, dev, name)
 		dir := shared.Dir(t, "goldens", "models", name)
 		in, out, out64 := pefttest.Weights(t, dir, "inputs.safetensors"), pefttest.Weights(t, dir, "outputs.safetensors"), pefttest.Weights(t, dir, "outputs64.safetensors")
 		var about meta
 		pefttest.JSON(t, &about, dir, "meta.json")
 		for c, x := range about.Cases {
-			t.Run(name+" "+c, func(t *testing.T) {
+			t.Run(c, func(t *testing.T) {
 				src := pefttest.Rows(t, in, c+"/input_ids", c+"/attention_mask")
 				var dec *t5.Source
 				if slices.Contains(x.Inputs, "labels") {
@@ -67,20 +78,20 @@ func TestReferenceOutputs(t *testing.T) {
 				} else {
 					dec = pefttest.Rows(t, in, c+"/decoder_input_ids", c+"/decoder_attention_mask")
 				}
-				seen := map[string][]float32{}
+				seen := map[string][]float64{}
 				t5.Trace(m, func(s string, i int, v grad.Var) {
-					x := make([]float32, tape.Value(v).Len())
-					tape.Read(x, v)
-					seen[fmt.Sprintf("%s_hidden_states.%d", s, i)] = x
+					seen[fmt.Sprintf("%s_hidden_states.%d", s, i)] = pefttest.Numbers(dev, tape.Value(v))
 				})
 				tape.Begin(grad.Step{})
 				logits, err := m.Logits(tape, src, dec, 0, t5.Images{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := make([]float32, tape.Value(logits).Len())
-				tape.Read(got, logits)
-				pefttest.Near(t, "logits", got, pefttest.Floats(t, out64, c+"/logits"), 4*x.Distance)
+				within := 4 * x.Distance
+				if exact {
+					within = 1e-11
+				}
+				pefttest.Near(t, "logits", pefttest.Numbers(dev, tape.Value(logits)), pefttest.Wide(t, out64, c+"/logits"), within)
 				for n, got := range seen {
 					if _, ok := out.Info(c + "/" + n); ok {
 						want := pefttest.Floats(t, out, c+"/"+n)
@@ -91,66 +102,58 @@ func TestReferenceOutputs(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 func TestReferenceGradients(t *testing.T) {
-	for _, name := range models {
-		t.Run(name, func(t *testing.T) {
-			dev, m, tape := open(t, name)
-			dir := shared.Dir(t, "goldens", "models", name)
-			in := pefttest.Weights(t, dir, "inputs.safetensors")
-			var about meta
-			pefttest.JSON(t, &about, dir, "meta.json")
-			batch := &t5.Batch{
-				Source: pefttest.Texts(pefttest.Rows(t, in, "main/input_ids", "main/attention_mask")),
-				Target: pefttest.Texts(pefttest.Rows(t, in, "main/labels", "")),
+	eachDevice(t, func(t *testing.T, dev op.Device, exact bool, name string) {
+		m, tape := open(t, dev, name)
+		dir := shared.Dir(t, "goldens", "models", name)
+		in := pefttest.Weights(t, dir, "inputs.safetensors")
+		var about meta
+		pefttest.JSON(t, &about, dir, "meta.json")
+		batch := &t5.Batch{
+			Source: pefttest.Texts(pefttest.Rows(t, in, "main/input_ids", "main/attention_mask")),
+			Target: pefttest.Texts(pefttest.Rows(t, in, "main/labels", "")),
+		}
+		opt := optim.NewAdam(m.Params(), optim.AdamConfig{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01})
+		defer opt.Free()
+		step := func() []float64 {
+			tape.Begin(grad.Step{Grad: true})
+			m.Params().ZeroGrads()
+			loss, _, err := m.Loss(tape, batch, t5.LossOptions{})
+			if err != nil {
+				t.Fatal(err)
 			}
-			opt := optim.NewAdam(m.Params(), optim.AdamConfig{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 0.01})
-			defer opt.Free()
-			step := func() float32 {
-				tape.Begin(grad.Step{Grad: true})
-				m.Params().ZeroGrads()
-				loss, _, err := m.Loss(tape, batch, t5.LossOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				var l [1]float32
-				tape.Read(l[:], loss)
-				tape.Backward(loss)
-				return l[0]
+			tape.Backward(loss)
+			return pefttest.Numbers(dev, tape.Value(loss))
+		}
+		ofLoss, ofGradients := 1e-5, 1e-5
+		if exact {
+			ofLoss, ofGradients = 1e-11, 1e-7
+		}
+		pefttest.Near(t, "loss", step(), []float64{about.Cases["main"].Loss64}, ofLoss)
+		grads := pefttest.Weights(t, dir, "grads64.safetensors")
+		for _, name := range grads.Names() {
+			p := m.Params().Get(name)
+			if p == nil {
+				t.Errorf("no parameter %s", name)
+				continue
 			}
-			if loss := step(); !(abs(float64(loss)-about.Cases["main"].Loss64) < 1e-5) {
-				t.Errorf("loss %g, want %g", loss, about.Cases["main"].Loss64)
-			}
-			grads := pefttest.Weights(t, dir, "grads64.safetensors")
-			for _, name := range grads.Names() {
-				p := m.Params().Get(name)
-				if p == nil {
-					t.Errorf("no parameter %s", name)
-					continue
-				}
-				got := make([]float32, p.Len())
-				dev.Read(got, p.Grad)
-				pefttest.NearGradient(t, name, got, pefttest.Floats(t, grads, name), 1e-5)
-			}
-			if n, want := len(m.Params().All()), len(grads.Names()); n != want {
-				t.Errorf("%d parameters, want %d", n, want)
-			}
-			opt.Update(0.01)
-			step()
-			opt.Update(0.01)
-			after := pefttest.Weights(t, dir, "adamw64.safetensors")
-			for _, p := range m.Params().All() {
-				got := make([]float32, p.Len())
-				dev.Read(got, p.Value)
-				pefttest.Near(t, p.Path+" after two steps", got, pefttest.Floats(t, after, p.Path), 1e-5)
-			}
-		})
-	}
+			pefttest.NearGradient(t, name, pefttest.Numbers(dev, p.Grad), pefttest.Floats(t, grads, name), ofGradients)
+		}
+		if n, want := len(m.Params().All()), len(grads.Names()); n != want {
+			t.Errorf("%d parameters, want %d", n, want)
+		}
+		opt.Update(0.01)
+		step()
+		opt.Update(0.01)
+		after := pefttest.Weights(t, dir, "adamw64.safetensors")
+		for _, p := range m.Params().All() {
+			pefttest.Near(t, p.Path+" after two steps", pefttest.Numbers(dev, p.Value), pefttest.Floats(t, after, p.Path), 1e-5)
+		}
+	})
 }
-
-func abs(x float64) float64 { return max(x, -x) }
 
 // The published size of T5-base, and of its parts (spec/hyperpelt.md 2.3).
 func TestBaseSize(t *testing.T) {

@@ -189,11 +189,7 @@ func (m *Model) loss(p *peft.Pass, mem Memory, at []int32, rows, width int, o Lo
 		x = t.Gather(x, t.Ints(at, len(at)), 1)
 	}
 	n := len(s.targets)
-	s.weights = s.weights[:0]
-	for range n {
-		s.weights = append(s.weights, 1/float32(o.Tokens))
-	}
-	weights, targets, c := t.Value(t.Floats(s.weights, n)), t.Ints(s.targets, n), op.CrossEntropy{Smoothing: o.Smoothing}
+	weights, targets, c := t.Value(t.Fill(1/float64(o.Tokens), n)), t.Ints(s.targets, n), op.CrossEntropy{Smoothing: o.Smoothing}
 	if m.head.weight.Frozen && !m.edits.HasOutput(m.head.at) {
 		return t.ProjectLoss(m.edits.Input(p, m.head.at, m.scaled(t, x)), m.head.weight.Var(t), targets, weights, c)
 	}

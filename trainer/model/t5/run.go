@@ -1,6 +1,7 @@
 package t5
 
 import (
+	"math"
 	"slices"
 
 	"espalier/trainer/grad"
@@ -73,7 +74,7 @@ func (m *Model) norm(p *peft.Pass, n *norm, x grad.Var) grad.Var {
 	if gain == 0 {
 		gain = n.gain.Var(p.Tape)
 	}
-	return p.Tape.Norm(x, gain, 0, op.Norm{Kind: op.RMSNorm, Eps: float32(m.config.Eps)})
+	return p.Tape.Norm(x, gain, 0, op.Norm{Kind: op.RMSNorm, Eps: m.config.Eps})
 }
 
 // close ends a sub-layer whose last map l reads y: h is the residual stream, x
@@ -132,6 +133,9 @@ func (m *Model) attend(p *peft.Pass, a *attention, h, x, k, v, bias grad.Var, o 
 	if s.Kind == peft.CrossAttention {
 		place, out = atCross, atCrossOut
 	}
+	// A query of which all keys are hidden attends to all of them alike: the bias is
+	// lost in this.
+	o.MaskValue = -math.MaxFloat32
 	o.Heads, o.Scale, o.Dropout = m.config.Heads, 1, m.drop(t, place, s.Stack, s.Layer)
 	q := m.linear(p, &a.q, x, grad.Out{})
 	y := m.edits.Heads(p, s, q, t.Attention(q, k, v, bias, o))
@@ -298,7 +302,7 @@ func (m *Model) logits(p *peft.Pass, x grad.Var) grad.Var {
 // scaled is what the head reads.
 func (m *Model) scaled(t *grad.Tape, x grad.Var) grad.Var {
 	if *m.config.Tied {
-		return t.Scale(x, float32(1/root(m.config.Width)))
+		return t.Scale(x, 1/root(m.config.Width))
 	}
 	return x
 }

@@ -48,7 +48,7 @@ type Model struct {
 // scratch is host memory that is used again in each step.
 type scratch struct {
 	source, ids, rows, targets []int32
-	mask, weights              []float32
+	mask                       []float32
 }
 
 // A stack is an encoder or a decoder.

@@ -59,7 +59,7 @@ func (d *Idle) ActivateBack(_, _, _ tensor.Tensor, _ op.Act)             {}
 func (d *Idle) Add(_, _, _ tensor.Tensor)                                {}
 func (d *Idle) Mul(_, _, _ tensor.Tensor)                                {}
 func (d *Idle) Axpy(_, _ tensor.Tensor, _ float32)                       {}
-func (d *Idle) Scale(_, _ tensor.Tensor, _ float32)                      {}
+func (d *Idle) Scale(_, _ tensor.Tensor, _ float64)                      {}
 func (d *Idle) LogFloor(_, _ tensor.Tensor, _ float32)                   {}
 func (d *Idle) LogFloorBack(_, _, _ tensor.Tensor, _ float32)            {}
 func (d *Idle) Drop(_, _ tensor.Tensor, _ op.Dropout)                    {}

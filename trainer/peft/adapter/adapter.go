@@ -136,7 +136,7 @@ func (m *Method) weights(p *peft.Pass, a *own) Weights {
 	case m.LearnScale:
 		w.Up, w.UpBias = p.Scale(w.Up, a.scale.Var(t)), p.Scale(w.UpBias, a.scale.Var(t))
 	case *m.Scale != 1:
-		w.Up, w.UpBias = t.Scale(w.Up, float32(*m.Scale)), t.Scale(w.UpBias, float32(*m.Scale))
+		w.Up, w.UpBias = t.Scale(w.Up, *m.Scale), t.Scale(w.UpBias, *m.Scale)
 	}
 	return w
 }

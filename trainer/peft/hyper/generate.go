@@ -181,16 +181,22 @@ func (g *group) pool(p *peft.Pass, x grad.Var) grad.Var {
 func (g *group) fewer(p *peft.Pass, x grad.Var) grad.Var {
 	t, s, r := p.Tape, g.b.s, g.b.bottleneck
 	n := t.Dim(x, 0) * t.Dim(x, 1)
-	mean := make([]float32, n*r*s.Rows)
+	part := func(i int) (lo, hi int) { return i * s.Rows / r, ((i+1)*s.Rows + r - 1) / r }
+	ones := make([]float32, r*s.Rows)
 	for i := range r {
-		lo, hi := i*s.Rows/r, ((i+1)*s.Rows+r-1)/r
+		lo, hi := part(i)
 		for row := lo; row < hi; row++ {
-			for k := range n {
-				mean[(k*r+i)*s.Rows+row] = 1 / float32(hi-lo)
-			}
+			ones[i*s.Rows+row] = 1
 		}
 	}
-	return t.MatMul(t.Floats(mean, n, r, s.Rows), t.View(x, n, s.Rows, s.Width), false)
+	mean := t.Floats(ones, r, s.Rows)
+	for i := range r {
+		lo, hi := part(i)
+		row := t.Value(mean).Slice(i, i+1)
+		t.Device().Scale(row, row, 1/float64(hi-lo))
+	}
+	all := t.Add(t.Fill(0, n, r, s.Rows), mean)
+	return t.MatMul(all, t.View(x, n, s.Rows, s.Width), false)
 }
 
 // factor returns lambda of each adapter, each of them n times: [adapters*n, 1,
@@ -220,7 +226,7 @@ func (g *group) factor(p *peft.Pass, n int) grad.Var {
 func (g *group) scale(p *peft.Pass, x, factor grad.Var) grad.Var {
 	t := p.Tape
 	if factor == 0 {
-		if f := float32(*g.b.s.LambdaInit); f != 1 {
+		if f := *g.b.s.LambdaInit; f != 1 {
 			return t.Scale(x, f)
 		}
 		return x

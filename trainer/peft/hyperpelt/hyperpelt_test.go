@@ -1,6 +1,7 @@
 package hyperpelt
 
 import (
+	"strings"
 	"testing"
 
 	"espalier/trainer/model/t5"
@@ -24,6 +25,27 @@ func TestPaper(t *testing.T) {
 	pefttest.Paper{File: "hyperpelt", Rename: pefttest.HyperPath}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
 		return []peft.Method{&Method{sized(z)}}
 	})
+}
+
+// Both kinds of T5, of which one has a stack with more layers than the other.
+func TestLayers(t *testing.T) {
+	s := hyper.Settings{Rows: 5, Hidden: 8, Width: 6, Bottleneck: 4}
+	for _, base := range []string{"t5-v1_0", "t5-v1_1"} {
+		for name, m := range map[string]peft.Method{"hyperprefix": &Prefix{s}, "hyperpelt": &Method{s}} {
+			t.Run(base+" "+name, func(t *testing.T) {
+				rename := func(of string) string {
+					path := pefttest.LayersPath(of)
+					if name == "hyperprefix" && (strings.Contains(path, ".adapter.") || strings.HasSuffix(path, ".lambda")) {
+						return "" // the golden has them, unused
+					}
+					return path
+				}
+				g := pefttest.Golden{Base: base, Folder: "papers/" + base + "/" + name, Rename: rename, Task: 1}
+				g.Given.Tasks = pefttest.Tasks
+				g.Run(t, m)
+			})
+		}
+	}
 }
 
 // The published sizes at T5-base's: see spec/hyperpelt.md 8.4, 8.5 and 18.7.

@@ -62,7 +62,7 @@ func (m *Method) Edit(e *peft.Editor) error {
 		e.Output(l, func(p *peft.Pass, x, y grad.Var) grad.Var {
 			t := p.Tape
 			x = t.Dropout(x, t.Drop(float32(m.Drop), site))
-			low := t.Scale(t.Linear(x, a.Var(t), 0, grad.Out{}), float32(scale))
+			low := t.Scale(t.Linear(x, a.Var(t), 0, grad.Out{}), scale)
 			return t.Linear(low, b.Var(t), 0, grad.Out{Act: op.None, Residual: y})
 		})
 	}

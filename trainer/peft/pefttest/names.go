@@ -41,6 +41,33 @@ func HyperPath(name string) string {
 	}[head] + map[string]string{"w": ".weight", "c": ".bias"}[part]
 }
 
+// LayersPath is HyperPath for the names of goldens/models/papers.
+func LayersPath(name string) string {
+	switch name {
+	case "task_embedding":
+		return "hyper.tasks"
+	case "layer_embedding":
+		return "hyper.layers"
+	case "block_embedding":
+		return "hyper.blocks"
+	case "visual_projection.weight", "visual_projection.bias":
+		return strings.Replace(name, "_", ".", 1)
+	}
+	branch, rest, _ := strings.Cut(name, ".")
+	if branch != "task" && branch != "visual" {
+		return name // a gain
+	}
+	head, part, _ := strings.Cut(rest, ".")
+	short := map[string]string{"weight": ".w", "bias": ".c"}[part]
+	switch head {
+	case "W1", "W2", "c1", "c2":
+		head = "projector." + strings.ToLower(head)
+	case "bias_down", "bias_up":
+		head = "b" + strings.TrimPrefix(head, "bias")
+	}
+	return HyperPath(branch[:1] + "." + head + short)
+}
+
 // BaseConfig is T5-base.
 func BaseConfig() t5.Config {
 	return t5.Config{Vocab: 32128, Width: 768, HeadWidth: 64, Hidden: 3072, Layers: 12, Heads: 12}

@@ -13,7 +13,6 @@ import (
 
 	"espalier/internal/shared"
 	"espalier/trainer/ckpt"
-	"espalier/trainer/cpu"
 	"espalier/trainer/decode"
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
@@ -153,7 +152,7 @@ type Paper struct {
 	// backbone are renamed by PaperPath.
 	Rename func(name string) string
 	Images bool // give the model the images
-	Steep  bool // gradients in float32 differ by more than 1e-5; see docs/methods.md
+	Boxes  bool // which the method reads too
 	// Zero are patterns of trained parameters that the golden does not have;
 	// they are set to zero.
 	Zero []string
@@ -189,9 +188,59 @@ func (g Paper) Run(t *testing.T, methods ...peft.Method) {
 
 func (g Paper) run(t *testing.T, dir string, methods func(z Sizes) []peft.Method) {
 	t.Helper()
-	dev := cpu.New(2)
-	defer dev.Close()
-	b := backbone(t, dev, dir)
+	w := Weights(t, dir, g.File+".safetensors")
+	var about struct {
+		Methods map[string]struct {
+			Loss      float64 `json:"loss_f64"`
+			Trainable int     `json:"trainable"`
+		}
+		Losses map[string][]float64 `json:"losses_by_task"`
+	}
+	JSON(t, &about, dir, "hyperpelt.json")
+	method := about.Methods[g.File]
+	want := &run{logits: Wide(t, w, "logits_f64"), loss: []float64{method.Loss}}
+	exact := g.on(t, Exact(), dir, methods, w)
+	if g.Boxes {
+		exact.near(t, want, boxesWithin)
+	} else {
+		exact.near(t, want, exactWithin)
+	}
+	got := g.on(t, Fast(), dir, methods, w)
+	Near(t, "logits", got.logits, want.logits, 1e-4)
+	Near(t, "loss", got.loss, want.loss, 1e-5)
+	for task, want := range about.Losses[g.File] {
+		Near(t, fmt.Sprintf("float64: loss of task %d", task), exact.tasks[task:][:1], []float64{want}, 2e-6) // of a float32 run
+		Near(t, fmt.Sprintf("loss of task %d", task), got.tasks[task:][:1], exact.tasks[task:][:1], 1e-5)
+	}
+	if len(g.Zero) == 0 && got.trained != method.Trainable {
+		t.Errorf("%d trained values, want %d", got.trained, method.Trainable)
+	}
+	// The golden's gradients are of a float32 run, as ours are: both are held to
+	// those in float64.
+	for name := range exact.gradients {
+		if _, ok := w.Info("grad/" + name); !ok {
+			delete(exact.gradients, name)
+		}
+	}
+	theirs := &run{gradients: map[string][]float64{}}
+	for _, name := range w.Names() {
+		if short, ok := strings.CutPrefix(name, "grad/"); ok {
+			theirs.gradients[short] = Wide(t, w, name)
+			if exact.gradients[short] == nil {
+				t.Errorf("%s has no gradient", name)
+			}
+		}
+	}
+	near := within(g.on(t, Rounding(), dir, methods, w).farthest(exact))
+	theirs.nearGradients(t, "golden's ", exact, near)
+	got.nearGradients(t, "", exact, near)
+}
+
+// on computes the golden's case on a device.
+func (g Paper) on(t *testing.T, d op.Device, dir string, methods func(z Sizes) []peft.Method, w ckpt.Weights) *run {
+	t.Helper()
+	defer d.Close()
+	b := backbone(t, d, dir)
 	defer b.Close()
 	z := readSizes(t, dir)
 	m, err := t5.New(b, t5.Options{Methods: methods(z), Given: g.given(z), Seed: 1})
@@ -199,88 +248,52 @@ func (g Paper) run(t *testing.T, dir string, methods func(z Sizes) []peft.Method
 		t.Fatal(err)
 	}
 	defer m.Free()
-	w := Weights(t, dir, g.File+".safetensors")
 	paths := g.set(t, m, w)
-
 	in := Weights(t, dir, "base.safetensors")
 	src, labels := Rows(t, in, "inputs/source", "inputs/source_mask"), Rows(t, in, "inputs/labels", "")
 	var im t5.Images
 	if g.Images {
 		im = images(t, dir)
 	}
-	tape := grad.New(dev)
+	tape := grad.New(d)
 	tape.Begin(grad.Step{})
 	logits, err := m.Logits(tape, src, Rows(t, in, "inputs/decoder_input", ""), 1, im)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := make([]float32, tape.Value(logits).Len())
-	tape.Read(got, logits)
-	Near(t, "logits", got, Floats(t, w, "logits_f64"), 1e-4)
+	out := &run{logits: Numbers(d, tape.Value(logits)), gradients: map[string][]float64{}, trained: m.Params().CountTrained()}
 	if g.Seen != nil {
 		g.Seen(t, w, m, tape)
 	}
-
-	var about struct {
-		Methods map[string]struct {
-			Distance  float64 `json:"max_diff_f32_f64"` // of logits
-			Loss      float64 `json:"loss_f64"`
-			Trainable int     `json:"trainable"`
-		}
-		Losses map[string][]float64 `json:"losses_by_task"`
-	}
-	JSON(t, &about, dir, "hyperpelt.json")
-	want := about.Methods[g.File]
-	if n := m.Params().CountTrained(); len(g.Zero) == 0 && n != want.Trainable {
-		t.Errorf("%d trained values, want %d", n, want.Trainable)
-	}
-	tape.Begin(grad.Step{Grad: true})
-	m.Params().Train()
 	batch := &t5.Batch{Source: Texts(src), Target: Texts(labels), Task: 1, Images: im}
-	loss, _, err := m.Loss(tape, batch, t5.LossOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var l [1]float32
-	tape.Read(l[:], loss)
-	Near(t, "loss", l[:], []float32{float32(want.Loss)}, 1e-5)
-	tape.Backward(loss)
-	// The goldens' gradients are of a float32 run, which is farther from its
-	// float64 run than the others where the model is steep.
-	within := gradientWithin
-	if g.Steep {
-		within *= max(1, want.Distance/2e-6)
-	}
-	for _, name := range w.Names() {
-		short, ok := strings.CutPrefix(name, "grad/")
-		if !ok {
-			continue
-		}
-		path, row := rowOf(paths[short])
-		p := m.Params().Get(path)
-		if p == nil || p.Grad.IsZero() {
-			t.Errorf("%s has no gradient", name)
-			continue
-		}
-		got := make([]float32, p.Len())
-		dev.Read(got, p.Grad)
-		NearGradient(t, short, row.of(p, got), Floats(t, w, name), within)
-	}
-	for task, want := range about.Losses[g.File] {
-		tape.Begin(grad.Step{})
-		batch := *batch
-		batch.Task = task
-		loss, _, err := m.Loss(tape, &batch, t5.LossOptions{})
+	loss := func(s grad.Step, b *t5.Batch) grad.Var {
+		tape.Begin(s)
+		l, _, err := m.Loss(tape, b, t5.LossOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tape.Read(l[:], loss)
-		Near(t, fmt.Sprintf("loss of task %d", task), l[:], []float32{float32(want)}, 1e-5)
+		return l
+	}
+	m.Params().Train()
+	l := loss(grad.Step{Grad: true}, batch)
+	out.loss = Numbers(d, tape.Value(l))
+	tape.Backward(l)
+	for short, at := range paths {
+		path, row := rowOf(at)
+		if p := m.Params().Get(path); p != nil && !p.Grad.IsZero() {
+			out.gradients[short] = part(row, p, Numbers(d, p.Grad))
+		}
+	}
+	for task := range Tasks {
+		of := *batch
+		of.Task = task
+		out.tasks = append(out.tasks, Numbers(d, tape.Value(loss(grad.Step{}, &of)))...)
 	}
 	g.greedy(t, m, w, batch)
-	if err := dev.Err(); err != nil {
+	if err := d.Err(); err != nil {
 		t.Error(err)
 	}
+	return out
 }
 
 // set gives trained parameters the golden's values and returns the path of
@@ -305,7 +318,7 @@ func (g Paper) set(t *testing.T, m *t5.Model, w ckpt.Weights) map[string]string 
 		x := Floats(t, w, name)
 		if p := m.Params().Get(path); p != nil && row >= 0 {
 			all := Value(m.Params().Device(), p)
-			copy(row.of(p, all), x)
+			copy(part(row, p, all), x)
 			x = all
 		}
 		if err := m.Params().Set(path, x); err != nil {
@@ -345,8 +358,8 @@ func rowOf(path string) (string, row) {
 	return name, row(n)
 }
 
-// of returns the row's part of a parameter's values.
-func (r row) of(p *nn.Param, x []float32) []float32 {
+// part returns a row's part of a parameter's values.
+func part[F float32 | float64](r row, p *nn.Param, x []F) []F {
 	if r < 0 {
 		return x
 	}

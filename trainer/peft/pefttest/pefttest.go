@@ -12,9 +12,9 @@ import (
 
 	"espalier/internal/shared"
 	"espalier/trainer/ckpt"
-	"espalier/trainer/cpu"
 	"espalier/trainer/grad"
 	"espalier/trainer/model/t5"
+	"espalier/trainer/op"
 	"espalier/trainer/peft"
 )
 
@@ -66,7 +66,7 @@ func JSON(t testing.TB, v any, elem ...string) {
 }
 
 // Near compares numbers within a distance.
-func Near(t testing.TB, what string, got, want []float32, within float64) {
+func Near[A, B float32 | float64](t testing.TB, what string, got []A, want []B, within float64) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: %d numbers, want %d", what, len(got), len(want))
@@ -85,7 +85,7 @@ func Near(t testing.TB, what string, got, want []float32, within float64) {
 }
 
 // Largest returns the largest magnitude.
-func Largest(x []float32) float64 {
+func Largest[F float32 | float64](x []F) float64 {
 	m := 0.0
 	for _, v := range x {
 		m = max(m, math.Abs(float64(v)))
@@ -94,24 +94,9 @@ func Largest(x []float32) float64 {
 }
 
 // NearGradient compares gradients relative to the largest entry.
-func NearGradient(t testing.TB, what string, got, want []float32, within float64) {
+func NearGradient[A, B float32 | float64](t testing.TB, what string, got []A, want []B, within float64) {
 	t.Helper()
 	Near(t, "gradient of "+what, got, want, max(within*Largest(want), 1e-9))
-}
-
-// gradientWithin is how near gradients are to those of a float64 run, relative
-// to a tensor's largest: 1e-5.
-const gradientWithin = 1e-5
-
-// steepWithin is how near those of a steep model are: twenty times as far as the
-// reference's own float32 run, whose largest distance is own.
-func steepWithin(t testing.TB, grads ckpt.Weights, own float64) float64 {
-	t.Helper()
-	largest := 0.0
-	for _, name := range grads.Names() {
-		largest = max(largest, Largest(Floats(t, grads, name)))
-	}
-	return max(gradientWithin, 20*own/largest)
 }
 
 // Rows reads the tensors CASE/NAME and its mask, if there is one, as rows.
@@ -148,89 +133,95 @@ func Texts(s *t5.Source) [][]int32 {
 type Golden struct {
 	Base   string // folder of goldens/models
 	Folder string // such as peft/t5-v1_0/lora_qv
-	// Rename gives the path of a parameter for the reference's name.
+	// Rename gives the path of a parameter for the reference's name, "" for those
+	// that the method does not have; their gradients are zero.
 	Rename func(name string) string
 	// Zero are patterns of trained parameters that the reference does not have;
 	// they are set to zero.
-	Zero []string
-	// Steep says that gradients in float32 differ by more than the goldens' 1e-5;
-	// the bound is then steepWithin.
-	Steep bool
+	Zero   []string
+	Given  peft.Given // what the model is run on, if the method asks
+	Task   int
+	Images t5.Images
 }
 
 // Run edits the base model with the methods, sets all trained parameters to
-// the reference's, and compares logits, loss and all gradients.
+// the reference's, and compares logits, loss and all gradients, in float64 and
+// in float32.
 func (g Golden) Run(t *testing.T, methods ...peft.Method) {
 	t.Helper()
+	folder := filepath.Join(shared.Dir(t, "goldens", "models"), filepath.FromSlash(g.Folder))
+	var meta struct {
+		Distance float64 `json:"logits_max_abs_diff_f32_f64"` // of the reference, if it has a run in float32
+	}
+	JSON(t, &meta, folder, "meta.json")
+	out, grads := Weights(t, folder, "outputs64.safetensors"), Weights(t, folder, "grads64.safetensors")
+	want := &run{logits: Wide(t, out, "logits"), loss: Wide(t, out, "loss"), gradients: map[string][]float64{}}
+	for _, name := range grads.Names() {
+		x := Wide(t, grads, name)
+		if g.Rename(name) != "" {
+			want.gradients[name] = x
+		} else if Largest(x) > 0 {
+			t.Errorf("the method does not have %s, which has a gradient", name)
+		}
+	}
+	exact := g.run(t, Exact(), methods)
+	exact.near(t, want, exactWithin)
+	exact.nearGradients(t, "float64: ", want, exactGradientWithin)
+
+	got, rounded := g.run(t, Fast(), methods), g.run(t, Rounding(), methods)
+	if meta.Distance == 0 {
+		meta.Distance = farthest(rounded.logits, want.logits)
+	}
+	Near(t, "logits", got.logits, want.logits, max(4*meta.Distance, 1e-6*Largest(want.logits)))
+	Near(t, "loss", got.loss, want.loss, 1e-5)
+	got.nearGradients(t, "", want, within(rounded.farthest(want)))
+}
+
+// run computes the golden's case on a device.
+func (g Golden) run(t *testing.T, d op.Device, methods []peft.Method) *run {
+	t.Helper()
+	defer d.Close()
 	dir := shared.Dir(t, "goldens", "models")
-	folder := filepath.Join(dir, filepath.FromSlash(g.Folder))
-	dev := cpu.New(2)
-	defer dev.Close()
-	b, err := t5.Open(dev, filepath.Join(dir, g.Base), t5.OpenOptions{})
+	b, err := t5.Open(d, filepath.Join(dir, g.Base), t5.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
 	none := 0.0
 	b.Config.Drop = &none
-	m, err := t5.New(b, t5.Options{Methods: methods})
+	m, err := t5.New(b, t5.Options{Methods: methods, Given: g.Given})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Free()
-	trained := Weights(t, folder, "trainable.safetensors")
-	names := g.set(t, m, trained)
+	names := g.set(t, m, Weights(t, dir, g.Folder, "trainable.safetensors"))
 	inputs := Weights(t, dir, g.Base, "inputs.safetensors")
 	src := Rows(t, inputs, "main/input_ids", "main/attention_mask")
 	labels := Rows(t, inputs, "main/labels", "")
-	tape := grad.New(dev)
-
-	var meta struct {
-		Distance  float64 `json:"logits_max_abs_diff_f32_f64"`
-		Gradients float64 `json:"grad_max_abs_diff_f32_f64"`
-	}
-	JSON(t, &meta, folder, "meta.json")
-	out := Weights(t, folder, "outputs64.safetensors")
+	tape := grad.New(d)
 	tape.Begin(grad.Step{})
-	logits, err := m.Logits(tape, src, Shifted(m, labels), 0, t5.Images{})
+	logits, err := m.Logits(tape, src, Shifted(m, labels), g.Task, g.Images)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := make([]float32, tape.Value(logits).Len())
-	tape.Read(got, logits)
-	want := Floats(t, out, "logits")
-	Near(t, "logits", got, want, max(4*meta.Distance, 1e-6*Largest(want)))
-
+	out := &run{logits: Numbers(d, tape.Value(logits)), gradients: map[string][]float64{}}
 	tape.Begin(grad.Step{Grad: true})
 	m.Params().Train()
-	loss, _, err := m.Loss(tape, &t5.Batch{Source: Texts(src), Target: Texts(labels)}, t5.LossOptions{})
+	loss, _, err := m.Loss(tape, &t5.Batch{Source: Texts(src), Target: Texts(labels), Task: g.Task, Images: g.Images}, t5.LossOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l [1]float32
-	tape.Read(l[:], loss)
-	Near(t, "loss", l[:], Floats(t, out, "loss"), 1e-5)
+	out.loss = Numbers(d, tape.Value(loss))
 	tape.Backward(loss)
-	grads := Weights(t, folder, "grads64.safetensors")
-	within, floor := gradientWithin, 1e-9
-	if g.Steep {
-		// Small gradients carry the rounding of the large ones behind them.
-		within, floor = steepWithin(t, grads, meta.Gradients), meta.Gradients/10
-	}
-	for _, name := range grads.Names() {
-		p := m.Params().Get(names[name])
-		if p == nil || p.Grad.IsZero() {
-			t.Errorf("%s has no gradient", name)
-			continue
+	for name, path := range names {
+		if p := m.Params().Get(path); p != nil && !p.Grad.IsZero() {
+			out.gradients[name] = Numbers(d, p.Grad)
 		}
-		got := make([]float32, p.Len())
-		dev.Read(got, p.Grad)
-		want := Floats(t, grads, name)
-		Near(t, "gradient of "+name, got, want, max(within*Largest(want), floor))
 	}
-	if err := dev.Err(); err != nil {
+	if err := d.Err(); err != nil {
 		t.Error(err)
 	}
+	return out
 }
 
 // set gives the trained parameters the reference's values, and returns the

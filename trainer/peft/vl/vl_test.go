@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"espalier/internal/shared"
+
 	"espalier/trainer/cpu"
 	"espalier/trainer/model/t5"
 	"espalier/trainer/peft"
@@ -47,13 +49,13 @@ func orders(z pefttest.Sizes) []int32 {
 
 func TestPaper(t *testing.T) {
 	t.Run("tokens", func(t *testing.T) {
-		pefttest.Paper{File: "clip_t5", Rename: path, Images: true}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		pefttest.Paper{File: "clip_t5", Rename: path, Images: true, Boxes: true}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
 			// The golden trains the new tensors and the gains alone.
 			return []peft.Method{&Tokens{Embedding: Embedding{order: orders(z)}, Train: []string{"**.layer_norm.weight", "**.final_layer_norm.weight"}}}
 		})
 	})
 	t.Run("adapter", func(t *testing.T) {
-		pefttest.Paper{File: "vl_adapter", Rename: path, Images: true}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
+		pefttest.Paper{File: "vl_adapter", Rename: path, Images: true, Boxes: true}.RunBoth(t, func(z pefttest.Sizes) []peft.Method {
 			return []peft.Method{&Adapter{Embed: Embedding{order: orders(z)}, Adapter: adapter.Method{Bottleneck: z.Bottleneck}}}
 		})
 	})
@@ -62,6 +64,22 @@ func TestPaper(t *testing.T) {
 			return []peft.Method{&HyperPELT{Settings: hyper.Settings{Rows: z.Rows, Hidden: z.Mid, Width: z.Embedding, Bottleneck: z.Bottleneck}}}
 		})
 	})
+}
+
+// Both kinds of T5, of which one has a stack with more layers than the other.
+func TestLayers(t *testing.T) {
+	for _, base := range []string{"t5-v1_0", "t5-v1_1"} {
+		t.Run(base, func(t *testing.T) {
+			folder := "papers/" + base + "/vl_hyperpelt"
+			const cells, dim = 5, 7
+			features := pefttest.Floats(t, pefttest.Weights(t, shared.Dir(t, "goldens", "models"), folder, "outputs64.safetensors"), "image_features")
+			pefttest.Golden{
+				Base: base, Folder: folder, Rename: pefttest.LayersPath, Task: 1,
+				Given:  peft.Given{Tasks: pefttest.Tasks, Visual: dim, Cells: cells},
+				Images: t5.Images{Cells: cells, Dim: dim, Features: features},
+			}.Run(t, &HyperPELT{Settings: hyper.Settings{Rows: cells, Hidden: 8, Width: 6, Bottleneck: 4}})
+		})
+	}
 }
 
 // The published sizes, and those of spec/hyperpelt.md 7.8, 7.9, 8.6 and 8.7.
