@@ -23,7 +23,7 @@ func (l CSV) Walk(src *corpus.Source, at *Span) Walker {
 	w := &csvWalker{lines: newLineWalker(src, at)}
 	if at != nil {
 		w.index = at.Index
-		w.err = ofMode(at.Mode, &w.columns)
+		w.columns, w.err = ofMode(at.Mode)
 		return w
 	}
 	el := w.record()
@@ -254,9 +254,7 @@ func (l TSV) Walk(src *corpus.Source, at *Span) Walker {
 	w := &tsvWalker{lineWalker: newLineWalker(src, at), columns: l.Columns}
 	switch {
 	case at != nil:
-		if err := ofMode(at.Mode, &w.columns); err != nil {
-			w.err = err
-		}
+		w.columns, w.err = ofMode(at.Mode)
 	case l.Header:
 		if el := w.line(); el != nil {
 			w.columns = nil

@@ -96,18 +96,18 @@ const (
 	NoLabel   = "unknown label"
 )
 
-// modeOf and ofMode put structs into modes.
-func modeOf(v any) string {
-	b, err := json.Marshal(v)
+// modeOf and ofMode put names of columns into modes.
+func modeOf(columns []string) string {
+	b, err := json.Marshal(columns)
 	if err != nil {
 		panic("records: mode")
 	}
 	return string(b)
 }
 
-func ofMode(mode string, v any) error {
-	if err := json.Unmarshal([]byte(mode), v); err != nil {
-		return fmt.Errorf("mode of a slice: %w", err)
+func ofMode(mode string) (columns []string, err error) {
+	if err := json.Unmarshal([]byte(mode), &columns); err != nil {
+		return nil, fmt.Errorf("mode of a slice: %w", err)
 	}
-	return nil
+	return columns, nil
 }

@@ -165,6 +165,20 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestSpansShareNothing reads a file whose columns are in another order than
+// those of the layout, which other readers use at the same time.
+func TestSpansShareNothing(t *testing.T) {
+	columns := []string{"b", "a"}
+	src := source("f", "a\tb\n1\t2\n")
+	w := TSV{Columns: columns, Header: true}.Walk(src, &Span{From: 4, To: 8, Line: 2, Mode: `["a","b"]`})
+	if el := w.Next(); el == nil || string(el.Column("a")) != "1" {
+		t.Errorf("%v, %v", el, w.Err())
+	}
+	if columns[0] != "b" || columns[1] != "a" {
+		t.Errorf("the layout has become %q", columns)
+	}
+}
+
 func TestSlicesAreKeptByWhatTheyHold(t *testing.T) {
 	var lines []string
 	for i := range 400 {
