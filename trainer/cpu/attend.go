@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"espalier/trainer/kernel/attend"
 	"espalier/trainer/kernel/elem"
 	"espalier/trainer/kernel/gemm"
@@ -16,6 +18,7 @@ type attendJob struct {
 	b, group, h, tq, tk, cap, dh     int
 	dim                              int // of a row of q, k and v
 	rows                             int // queries of a tile
+	span                             int // keys of a tile, backward
 	parts                            int // pieces that a head's queries are cut into
 	chunk                            int // heads of a tile of the pool
 	scale, hidden                    float32
@@ -29,12 +32,24 @@ type attendJob struct {
 	back                             bool
 	inOrder                          bool // a tile of the pool is a head: the batch shares dbias
 	serial                           bool // all heads share dbias
+	ld                               int  // of a tile of scores, in which rows lie so far apart
 	wordsKeys, wordsValues, wordsRow int  // scratch: packed keys, packed values, a tile of scores,
 	wordsGemm                        int  // and what products use
 }
 
 // attendRows is the most queries of a tile.
 const attendRows = 56
+
+// attendPad is how much longer than a row of scores the step from one to the
+// next is: steps of a multiple of 2048 bytes share sets of the cache.
+const attendPad = 16
+
+// Backward, tiles have at most so many queries and keys. The more, the rarer
+// sums over queries and over keys are loaded and stored.
+const (
+	backRows = 128
+	backKeys = 512
+)
 
 // Floating-point work below which heads are done together.
 const attendWork = 1 << 17
@@ -58,6 +73,11 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 		j.tk = a.Keys
 	}
 	j.operands(q, k, v, a)
+	return j
+}
+
+// planForward cuts heads into tiles of queries with all their keys.
+func (j *attendJob) planForward() {
 	switch { // at most about 2^15 scores in a tile, for any number of threads
 	case j.tk <= 512:
 		j.rows = attendRows
@@ -70,10 +90,24 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 	}
 	j.rows = min(j.rows, max(j.tq, 1))
 	j.wordsKeys, j.wordsValues = gemm.PackedLen(j.dh, j.tk), gemm.PackedLen(j.tk, j.dh)
-	j.wordsRow = j.rows * j.tk
-	forward, back := gemm.Product{K: max(j.dh, j.tk), Packed: true}, gemm.Product{K: j.rows}
-	j.wordsGemm = max(forward.ScratchLen(j.rows, max(j.dh, j.tk)), back.ScratchLen(j.tk, j.dh))
-	return j
+	j.ld = j.tk + attendPad
+	j.wordsRow = j.rows * j.ld
+	p := gemm.Product{K: max(j.dh, j.tk), Packed: true}
+	j.wordsGemm = p.ScratchLen(j.rows, max(j.dh, j.tk))
+}
+
+// planBack cuts heads into tiles of some queries and some keys.
+func (j *attendJob) planBack() {
+	even := func(n, size, unit int) int {
+		parts := max((n+size-1)/size, 1)
+		return max((n+parts-1)/parts+unit-1, 1) / unit * unit
+	}
+	j.rows, j.span = min(even(j.tq, backRows, 8), max(j.tq, 1)), even(max(j.tk, 1), backKeys, gemm.Panel)
+	j.wordsKeys, j.wordsValues = gemm.PackedLen(j.dh, j.span), gemm.PackedLen(j.span, j.dh)
+	j.ld = j.span + attendPad
+	j.wordsRow = j.rows * j.ld
+	p := gemm.Product{K: j.rows}
+	j.wordsGemm = max(p.ScratchLen(j.span, j.dh), j.span)
 }
 
 // operands takes what an attention works on, for the b, group, tq and tk that
@@ -117,6 +151,7 @@ func (d *Device) Attend(out, lse, q, k, v tensor.Tensor, a op.Attention) {
 		return
 	}
 	j := d.planAttend(q, k, v, &a)
+	j.planForward()
 	j.out, j.lse = Floats(out), floats(lse)
 	if len(j.out) != len(j.q) || (j.lse != nil && len(j.lse) != j.b*j.h*j.tq) {
 		panic("cpu: attention outputs do not fit")
@@ -136,6 +171,7 @@ func (d *Device) Attend(out, lse, q, k, v tensor.Tensor, a op.Attention) {
 // AttendBack fills dq, dk and dv, and adds to dbias.
 func (d *Device) AttendBack(dq, dk, dv, dbias, dout, out, lse, q, k, v tensor.Tensor, a op.Attention) {
 	j := d.planAttend(q, k, v, &a)
+	j.planBack()
 	j.back = true
 	j.dq, j.dk, j.dv, j.dbias, j.dout, j.out, j.lse = Floats(dq), Floats(dk), Floats(dv), floats(dbias), Floats(dout), Floats(out), Floats(lse)
 	n := len(j.q)
@@ -210,6 +246,11 @@ func (j *attendJob) head(thread, kb, h, part int) {
 	tiles := (j.tq + j.rows - 1) / j.rows
 	lo, hi := part*tiles/j.parts*j.rows, min((part+1)*tiles/j.parts*j.rows, j.tq)
 	buf := j.d.local[thread].take(j.wordsKeys + j.wordsValues + j.wordsRow + j.wordsGemm)
+	first := min(j.rows, hi-lo)
+	if b, at := kb*j.group, (kb*j.group*j.tq+lo)*j.dim+h*j.dh; b < j.b {
+		attend.Fetch(j.q[at:], j.dim, first, j.dh)
+		attend.Fetch(j.out[at:], j.dim, first, j.dh)
+	}
 	keys := j.keys(buf[:j.wordsKeys], j.k, kb, h)
 	values := j.values(buf[j.wordsKeys:][:j.wordsValues], j.v, kb, h)
 	s := buf[j.wordsKeys+j.wordsValues:]
@@ -240,11 +281,19 @@ const farHidden = -1e6
 // gives up, and reports false, if a query sees none of them.
 func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all bool) bool {
 	at, first := (b*j.tq+i)*j.dim+h*j.dh, (b*j.h+h)*j.tq+i
-	p := gemm.Product{M: m, N: n, K: j.dh, A: j.q[at:], RowA: j.dim, StepA: 1, B: keys, Packed: true, C: s, LDC: n}
+	p := gemm.Product{M: m, N: n, K: j.dh, A: j.q[at:], RowA: j.dim, StepA: 1, B: keys, Packed: true, C: s, LDC: j.ld}
 	p.Block(0, m, 0, n, free)
 	var tops, sums [attendRows]float32
-	r := j.scores(s, b, h, i, m, n)
-	r.Softmax(tops[:], sums[:])
+	r := j.scores(s, b, h, i, 0, m, n)
+	for row := 0; row < m; row += fetchRows {
+		part := r.Slice(row, min(row+fetchRows, m))
+		if next := i + m + row; next < j.tq {
+			rows, at := min(fetchRows, j.tq-next), (b*j.tq+next)*j.dim+h*j.dh
+			attend.Fetch(j.q[at:], j.dim, rows, j.dh)
+			attend.Fetch(j.out[at:], j.dim, rows, j.dh)
+		}
+		part.Softmax(tops[row:], sums[row:])
+	}
 	if !all {
 		for _, top := range tops[:m] {
 			if !(top > j.hidden/2) {
@@ -258,9 +307,9 @@ func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all
 		elem.Add(lse, lse, tops[:m])
 	}
 	if j.drop.Below != 0 {
-		j.dropRows(s, first, m, n)
+		j.dropRows(s, first, 0, m, n)
 	}
-	p = gemm.Product{M: m, N: j.dh, K: n, A: s, RowA: n, StepA: 1, B: values, Packed: true, PanelRows: j.tk, C: j.out[at:], LDC: j.dim}
+	p = gemm.Product{M: m, N: j.dh, K: n, A: s, RowA: j.ld, StepA: 1, B: values, Packed: true, PanelRows: j.tk, C: j.out[at:], LDC: j.dim}
 	p.Block(0, m, 0, j.dh, free)
 	for r, sum := range sums[:m] { // a sum of 0 is that of a row of zeros
 		if sum != 0 {
@@ -271,64 +320,63 @@ func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all
 	return true
 }
 
-// scores describes the scores of m queries from i on with the first n keys,
+// scores describes the scores of m queries from i on with n keys from k0 on,
 // whose products lie in s.
-func (j *attendJob) scores(s []float32, b, h, i, m, n int) attend.Rows {
-	r := attend.Rows{X: s, LD: n, M: m, N: n, See: n, Scale: j.scale, Hidden: j.hidden}
+func (j *attendJob) scores(s []float32, b, h, i, k0, m, n int) attend.Rows {
+	r := attend.Rows{X: s, LD: j.ld, M: m, N: n, See: n, Scale: j.scale, Hidden: j.hidden}
 	if j.causal {
-		r.See, r.SeeStep = i+j.past+1, 1
+		r.See, r.SeeStep = i+j.past+1-k0, 1
 	}
 	if j.mask != nil {
-		r.Mask = j.mask[b/j.group*j.tk:]
+		r.Mask = j.mask[b/j.group*j.tk+k0:]
 	}
 	if j.bias != nil {
-		r.Bias, r.BiasStep = j.bias[j.biasAt(b, h, i):], j.biasQ
+		r.Bias, r.BiasStep = j.bias[j.biasAt(b, h, i)+k0:], j.biasQ
 	}
 	return r
 }
 
 func (j *attendJob) biasAt(b, h, i int) int { return b*j.biasB + h*j.biasH + i*j.biasQ }
 
-// headBack computes a head's gradients.
+// headBack computes a head's gradients, some keys at a time: for each part of
+// the keys all queries pass by, so that the sums over queries stay in the cache.
 func (j *attendJob) headBack(thread, kb, h int) {
 	if j.dh == 0 {
 		return
 	}
-	for r := range j.cap {
+	for r := j.tk; r < j.cap; r++ {
 		at := (kb*j.cap+r)*j.dim + h*j.dh
 		clear(j.dk[at:][:j.dh])
 		clear(j.dv[at:][:j.dh])
 	}
 	if j.tk == 0 {
-		for b := kb * j.group; b < (kb+1)*j.group; b++ {
-			for i := range j.tq {
-				clear(j.dq[(b*j.tq+i)*j.dim+h*j.dh:][:j.dh])
-			}
+		for r := kb * j.group * j.tq; r < (kb+1)*j.group*j.tq; r++ {
+			clear(j.dq[r*j.dim+h*j.dh:][:j.dh])
 		}
 		return
 	}
-	buf := j.d.local[thread].take(2*j.wordsKeys + j.wordsValues + 2*j.wordsRow + j.wordsGemm)
 	g := gradTile{attendJob: j, kb: kb, head: h}
+	dark := g.dark()
+	n := 2*g.wordsKeys + 3*g.wordsValues + 2*g.wordsRow + g.wordsGemm + j.group*j.tq
+	if dark {
+		n += 2*j.group*j.tq + j.rows*j.tk
+	}
+	buf := j.d.local[thread].take(n)
 	cut := func(n int) []float32 {
-		part := buf[:n]
+		part := buf[:n:n]
 		buf = buf[n:]
 		return part
 	}
-	g.keysT = j.keys(cut(j.wordsKeys), j.k, kb, h)
-	g.valuesT = j.keys(cut(j.wordsKeys), j.v, kb, h)
-	g.keys = j.values(cut(j.wordsValues), j.k, kb, h)
-	g.p, g.dp, g.free = cut(j.wordsRow), cut(j.wordsRow), buf
-	for b := kb * j.group; b < (kb+1)*j.group; b++ {
-		for i := 0; i < j.tq; i += j.rows {
-			m := min(j.rows, j.tq-i)
-			n := j.seen(i + m)
-			for r := range m { // a query that sees nothing takes its share of all keys
-				if n < j.tk && !(j.lse[(b*j.h+h)*j.tq+i+r] > j.hidden/2) {
-					n = j.tk
-				}
-			}
-			g.run(b, i, m, n)
-		}
+	g.keysT, g.valuesT, g.keys = cut(j.wordsKeys), cut(j.wordsKeys), cut(j.wordsValues)
+	g.sumK, g.sumV = cut(j.wordsValues), cut(j.wordsValues)
+	g.p, g.dp, g.delta = cut(j.wordsRow), cut(j.wordsRow), cut(j.group*j.tq)
+	if dark {
+		g.tops, g.shares = cut(j.group*j.tq), cut(j.group*j.tq)
+		g.lightless(cut(j.rows*j.tk), buf)
+	}
+	g.free = buf
+	for k := 0; k < j.tk; k += j.span {
+		g.part(k, min(j.span, j.tk-k))
 	}
 }
 
@@ -336,84 +384,194 @@ func (j *attendJob) headBack(thread, kb, h int) {
 type gradTile struct {
 	*attendJob
 	kb, head             int
+	k0, nk, done         int // the keys at work, and how many of these have sums so far
 	keysT, valuesT, keys []float32
+	sumK, sumV           []float32 // gradients of the keys and values at work
 	p, dp, free          []float32
-}
-
-// run does m queries from i on over the first n keys.
-func (g *gradTile) run(b, i, m, n int) {
-	at, first := (b*g.tq+i)*g.dim+g.head*g.dh, (b*g.h+g.head)*g.tq+i
-	kv := g.kb*g.cap*g.dim + g.head*g.dh
-	product := gemm.Product{M: m, N: n, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: g.p, LDC: n}
-	product.Block(0, m, 0, n, g.free)
-	product.A, product.B, product.C = g.dout[at:], g.valuesT, g.dp
-	product.Block(0, m, 0, n, g.free)
-	if g.drop.Below != 0 {
-		g.dropRows(g.dp, first, m, n)
-	}
-	var delta [attendRows]float32
-	attend.Dot(delta[:m], g.dout[at:], g.out[at:], g.dim, g.dh)
-	r := g.scores(g.p, b, g.head, i, m, n)
-	var dbias []float32
-	if g.dbias != nil {
-		dbias = g.dbias[g.biasAt(b, g.head, i):]
-	}
-	lse := g.lse[first:][:m]
-	for row := 0; row < m; { // runs of rows that see something
-		end := row
-		for end < m && lse[end] >= farLSE {
-			end++
-		}
-		g.gradient(r, lse, delta[:m], dbias, row, end)
-		if row = end; row < m {
-			g.hiddenRow(r, delta[row], dbias, row)
-			row++
-		}
-	}
-	if g.drop.Below != 0 {
-		g.dropRows(g.p, first, m, n)
-	}
-	// dv += p' dout, dk += ds' q, dq = ds k.
-	product = gemm.Product{M: n, N: g.dh, K: m, A: g.p, RowA: 1, StepA: n, B: g.dout[at:], StepB: g.dim, ColB: 1, C: g.dv[kv:], LDC: g.dim, Load: true}
-	product.Block(0, n, 0, g.dh, g.free)
-	product.A, product.B, product.C = g.dp, g.q[at:], g.dk[kv:]
-	product.Block(0, n, 0, g.dh, g.free)
-	product = gemm.Product{M: m, N: g.dh, K: n, A: g.dp, RowA: n, StepA: 1, B: g.keys, Packed: true, PanelRows: g.tk, C: g.dq[at:], LDC: g.dim}
-	product.Block(0, m, 0, g.dh, g.free)
+	delta                []float32 // of each query
+	tops, shares         []float32 // of queries below farLSE: maximum of the scores, 1/sum of exponentials
 }
 
 // farLSE: a row below it sees nothing but hidden keys, and the logarithm of
 // their number is lost beside the maximum.
 const farLSE = -1 << 16
 
+// dark reports whether a query is below farLSE.
+func (g *gradTile) dark() bool {
+	for b := g.kb * g.group; b < (g.kb+1)*g.group; b++ {
+		for _, lse := range g.lse[(b*g.h+g.head)*g.tq:][:g.tq] {
+			if !(lse >= farLSE) { // NaN, too
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reach is how many keys m queries from i on take part in.
+func (g *gradTile) reach(b, i, m int) int {
+	n := g.seen(i + m)
+	if n < g.tk {
+		for _, lse := range g.lse[(b*g.h+g.head)*g.tq+i:][:m] {
+			if !(lse > g.hidden/2) { // a query that sees nothing takes its share of all keys
+				return g.tk
+			}
+		}
+	}
+	return n
+}
+
+// part does nk keys from k0 on.
+func (g *gradTile) part(k0, nk int) {
+	g.k0, g.nk, g.done = k0, nk, 0
+	at := (g.kb*g.cap+k0)*g.dim + g.head*g.dh
+	g.fetch(g.kb*g.group*g.tq, min(g.rows, g.group*g.tq))
+	gemm.Pack(g.keysT, g.k[at:], 1, g.dim, g.dh, nk, 0, panels(nk))
+	gemm.Pack(g.valuesT, g.v[at:], 1, g.dim, g.dh, nk, 0, panels(nk))
+	gemm.Pack(g.keys, g.k[at:], g.dim, 1, nk, g.dh, 0, panels(g.dh))
+	for b := g.kb * g.group; b < (g.kb+1)*g.group; b++ {
+		for i := 0; i < g.tq; i += g.rows {
+			m, at := min(g.rows, g.tq-i), (b*g.tq+i)*g.dim+g.head*g.dh
+			if k0 == 0 {
+				attend.Dot(g.delta[(b-g.kb*g.group)*g.tq+i:][:m], g.dout[at:], g.out[at:], g.dim, g.dh)
+			}
+			if n := min(g.reach(b, i, m)-k0, nk); n > 0 {
+				g.run(b, i, m, n)
+			}
+		}
+	}
+	clear(g.sumK[g.done*g.dh : nk*g.dh])
+	clear(g.sumV[g.done*g.dh : nk*g.dh])
+	attend.Copy(g.dk[at:], g.sumK, g.dim, g.dh, nk, g.dh)
+	attend.Copy(g.dv[at:], g.sumV, g.dim, g.dh, nk, g.dh)
+}
+
+// run does m queries from i on and the first n of the keys at work.
+func (g *gradTile) run(b, i, m, n int) {
+	at, first := (b*g.tq+i)*g.dim+g.head*g.dh, (b*g.h+g.head)*g.tq+i
+	product := gemm.Product{M: m, N: n, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: g.p, LDC: g.ld}
+	product.Block(0, m, 0, n, g.free)
+	product.A, product.B, product.C = g.dout[at:], g.valuesT, g.dp
+	product.Block(0, m, 0, n, g.free)
+	if g.drop.Below != 0 {
+		g.dropRows(g.dp, first, g.k0, m, n)
+	}
+	r := g.scores(g.p, b, g.head, i, g.k0, m, n)
+	var dbias []float32
+	if g.dbias != nil {
+		dbias = g.dbias[g.biasAt(b, g.head, i)+g.k0:]
+	}
+	lse, delta := g.lse[first:][:m], g.delta[(b-g.kb*g.group)*g.tq+i:][:m]
+	for row := 0; row < m; { // runs of rows that see something
+		end := row
+		for end < min(row+fetchRows, m) && lse[end] >= farLSE {
+			end++
+		}
+		if next := b*g.tq + i + m + row; next < (g.kb+1)*g.group*g.tq {
+			g.fetch(next, min(fetchRows, (g.kb+1)*g.group*g.tq-next))
+		}
+		g.gradient(r, lse, delta, dbias, row, end)
+		if row = end; row < m && !(lse[row] >= farLSE) {
+			g.darkRow(r, (b-g.kb*g.group)*g.tq+i+row, delta[row], dbias, row)
+			row++
+		}
+	}
+	if g.drop.Below != 0 {
+		g.dropRows(g.p, first, g.k0, m, n)
+	}
+	// dv += p' dout, dk += ds' q, dq += ds k.
+	g.sum(g.sumV, g.p, g.dout[at:], m, n)
+	g.sum(g.sumK, g.dp, g.q[at:], m, n)
+	g.done = max(g.done, n)
+	product = gemm.Product{
+		M: m, N: g.dh, K: n, A: g.dp, RowA: g.ld, StepA: 1, B: g.keys, Packed: true, PanelRows: g.nk, C: g.dq[at:], LDC: g.dim, Load: g.k0 > 0,
+	}
+	product.Block(0, m, 0, g.dh, g.free)
+}
+
+// fetchRows is how many rows of scores are done before the next are fetched.
+const fetchRows = 8
+
+// fetch fetches rows of queries into the cache.
+func (g *gradTile) fetch(row, rows int) {
+	at := row*g.dim + g.head*g.dh
+	attend.Fetch(g.q[at:], g.dim, rows, g.dh)
+	attend.Fetch(g.dout[at:], g.dim, rows, g.dh)
+	if g.k0 == 0 {
+		attend.Fetch(g.out[at:], g.dim, rows, g.dh)
+	} else {
+		attend.Fetch(g.dq[at:], g.dim, rows, g.dh)
+	}
+}
+
+// sum adds the products of the columns of m rows of scores with x to the sums
+// of the first n keys.
+func (g *gradTile) sum(sums, scores, x []float32, m, n int) {
+	product := gemm.Product{M: n, N: g.dh, K: m, A: scores, RowA: 1, StepA: g.ld, B: x, StepB: g.dim, ColB: 1, C: sums, LDC: g.dh}
+	if old := min(g.done, n); old > 0 {
+		product.Load = true
+		product.Block(0, old, 0, g.dh, g.free)
+	}
+	if n > g.done {
+		product.Load = false
+		product.Block(g.done, n, 0, g.dh, g.free)
+	}
+}
+
 // gradient does rows lo to hi of r.
 func (g *gradTile) gradient(r attend.Rows, lse, delta, dbias []float32, lo, hi int) {
-	part := r
-	part.X, part.M, part.See = r.X[lo*r.LD:], hi-lo, r.See+lo*r.SeeStep
-	if r.Bias != nil {
-		part.Bias = r.Bias[lo*r.BiasStep:]
-	}
+	part := r.Slice(lo, hi)
 	if dbias != nil {
 		dbias = dbias[lo*r.BiasStep:]
 	}
 	part.Gradient(g.dp[lo*r.LD:], lse[lo:hi], delta[lo:hi], dbias)
 }
 
-// hiddenRow is gradient of a row that sees nothing, from its softmax.
-func (g *gradTile) hiddenRow(r attend.Rows, delta float32, dbias []float32, row int) {
-	part := r
-	part.X, part.M, part.See = r.X[row*r.LD:], 1, r.See+row*r.SeeStep
-	if r.Bias != nil {
-		part.Bias = r.Bias[row*r.BiasStep:]
+// lightless fills tops and shares of the queries below farLSE, whose scores are
+// computed again for that.
+func (g *gradTile) lightless(scores, free []float32) {
+	for b := g.kb * g.group; b < (g.kb+1)*g.group; b++ {
+		for i := 0; i < g.tq; i += g.rows {
+			m := min(g.rows, g.tq-i)
+			lse := g.lse[(b*g.h+g.head)*g.tq+i:][:m]
+			if slices.Min(lse) >= farLSE { // not of NaN
+				continue
+			}
+			n, at := g.reach(b, i, m), (b*g.tq+i)*g.dim+g.head*g.dh
+			for k := 0; k < n; k += g.span {
+				cols := min(g.span, n-k)
+				gemm.Pack(g.keysT, g.k[(g.kb*g.cap+k)*g.dim+g.head*g.dh:], 1, g.dim, g.dh, cols, 0, panels(cols))
+				product := gemm.Product{M: m, N: cols, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: scores[k:], LDC: g.tk}
+				product.Block(0, m, 0, cols, free)
+			}
+			r := g.scores(scores, b, g.head, i, 0, m, n)
+			r.LD = g.tk
+			query := (b-g.kb*g.group)*g.tq + i
+			for row := range m {
+				if !(lse[row] >= farLSE) {
+					part, sum := r.Slice(row, row+1), g.shares[query+row:][:1]
+					part.Softmax(g.tops[query+row:], sum)
+					if sum[0] != 0 {
+						sum[0] = 1 / sum[0]
+					}
+				}
+			}
+		}
 	}
-	var top, sum [1]float32
-	part.Softmax(top[:], sum[:])
-	p, ds := part.X[:r.N], g.dp[row*r.LD:][:r.N]
-	if sum[0] != 0 {
-		elem.Scale(p, p, 1/sum[0])
+}
+
+// darkRow is gradient of a row below farLSE, from its softmax.
+func (g *gradTile) darkRow(r attend.Rows, query int, delta float32, dbias []float32, row int) {
+	part, ds, dp := r.Slice(row, row+1), g.dp[row*r.LD:][:r.N], g.free[:r.N]
+	copy(dp, ds)
+	var none [1]float32
+	part.Gradient(ds, g.tops[query:][:1], none[:], nil)
+	p := part.X[:r.N]
+	if share := g.shares[query]; share != 0 {
+		elem.Scale(p, p, share)
 	}
 	for j := range ds {
-		d := float32(p[j] * (ds[j] - delta))
+		d := float32(p[j] * (dp[j] - delta))
 		if dbias != nil {
 			dbias[row*r.BiasStep+j] += d
 		}
@@ -423,14 +581,10 @@ func (g *gradTile) hiddenRow(r attend.Rows, delta float32, dbias []float32, row 
 	}
 }
 
-// dropRows drops elements of m rows of n numbers; the first row's number is
-// first.
-func (j *attendJob) dropRows(x []float32, first, m, n int) {
-	if n == j.tk { // side by side: one run of numbers
-		elem.Drop(x[:m*n], x, uint64(first)*uint64(n), j.drop)
-		return
-	}
+// dropRows drops elements of m rows of n scores, from query first and key k0
+// on.
+func (j *attendJob) dropRows(x []float32, first, k0, m, n int) {
 	for r := range m {
-		elem.Drop(x[r*n:][:n], x[r*n:], uint64(first+r)*uint64(j.tk), j.drop)
+		elem.Drop(x[r*j.ld:][:n], x[r*j.ld:], uint64(first+r)*uint64(j.tk)+uint64(k0), j.drop)
 	}
 }

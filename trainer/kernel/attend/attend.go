@@ -52,6 +52,16 @@ func (r *Rows) Gradient(dp, lse, delta, dbias []float32) {
 	r.gradient(dp, lse[:r.M], delta[:r.M], dbias)
 }
 
+// Slice returns rows lo to hi.
+func (r *Rows) Slice(lo, hi int) Rows {
+	part := *r
+	part.X, part.M, part.See = r.X[lo*r.LD:], hi-lo, r.See+lo*r.SeeStep
+	if r.Bias != nil {
+		part.Bias = r.Bias[lo*r.BiasStep:]
+	}
+	return part
+}
+
 // check panics where an operand is too short, and reports whether there is
 // anything to do.
 func (r *Rows) check() bool {
@@ -88,6 +98,15 @@ func Scale(x, by []float32, ld, n int) {
 	}
 }
 
+// Fetch fetches rows of n numbers, ld apart, into the cache, of so many as there
+// are.
+func Fetch(x []float32, ld, rows, n int) {
+	if rows > 0 && n > 0 {
+		_ = x[(rows-1)*ld+n-1]
+		fetch(x, ld, rows, n)
+	}
+}
+
 // Dot fills out with the sums of products of rows of n numbers, ld apart.
 func Dot(out, x, y []float32, ld, n int) {
 	if len(out) == 0 {
@@ -100,6 +119,14 @@ func Dot(out, x, y []float32, ld, n int) {
 	last := (len(out)-1)*ld + n - 1
 	_, _ = x[last], y[last]
 	dotRows(out, x, y, ld, n)
+}
+
+// Copy copies rows of n numbers: to lie ld, and from those that lie from apart.
+func Copy(dst, src []float32, ld, from, rows, n int) {
+	if rows > 0 && n > 0 {
+		_, _ = dst[(rows-1)*ld+n-1], src[(rows-1)*from+n-1]
+		copyRows(dst, src, ld, from, rows, n)
+	}
 }
 
 // The plain twins.
@@ -157,6 +184,12 @@ func dotRowsGeneric(out, x, y []float32, ld, n int) {
 			s[j%width] += float32(x[i*ld+j] * y[i*ld+j])
 		}
 		out[i] = s.total()
+	}
+}
+
+func copyRowsGeneric(dst, src []float32, ld, from, rows, n int) {
+	for r := range rows {
+		copy(dst[r*ld:][:n], src[r*from:])
 	}
 }
 

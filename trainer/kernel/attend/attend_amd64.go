@@ -133,3 +133,18 @@ func dotRows(out, x, y []float32, ld, n int) {
 		dotRowsAVX2(p)
 	}
 }
+
+func copyRows(dst, src []float32, ld, from, rows, n int) {
+	if !cpuinfo.AVX2 {
+		copyRowsGeneric(dst, src, ld, from, rows, n)
+		return
+	}
+	a := args{x: &dst[0], y: &src[0], ld: 4 * ld, biasStep: 4 * from, rows: rows, n: n}
+	if p := (*byte)(unsafe.Pointer(&a)); cpuinfo.AVX512 {
+		copyRowsAVX512(p)
+	} else {
+		copyRowsAVX2(p)
+	}
+}
+
+func fetch(x []float32, ld, rows, n int) { fetchRows(&x[0], 4*ld, rows, n) }

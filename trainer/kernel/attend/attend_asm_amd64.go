@@ -4,6 +4,11 @@
 
 package attend
 
+// copyRowsAVX512 copies rows to places some way apart.
+//
+//go:noescape
+func copyRowsAVX512(p *byte)
+
 // softmaxAVX512 turns rows of products into exponentials of scores.
 //
 //go:noescape
@@ -74,6 +79,11 @@ func queryScoresAVX512(p *byte)
 //go:noescape
 func queryValuesAVX512(p *byte)
 
+// copyRowsAVX2 copies rows to places some way apart.
+//
+//go:noescape
+func copyRowsAVX2(p *byte)
+
 // softmaxAVX2 turns rows of products into exponentials of scores.
 //
 //go:noescape
@@ -143,3 +153,8 @@ func queryScoresAVX2(p *byte)
 //
 //go:noescape
 func queryValuesAVX2(p *byte)
+
+// fetchRows fetches rows of n numbers, ld bytes apart, into the second-level cache. Neither is 0.
+//
+//go:noescape
+func fetchRows(x *float32, ld int, rows int, n int)

@@ -29,7 +29,7 @@ func run(l cpuinfo.Level) []float32 {
 			cut := func(i int) []float32 { return bufs[i][front:][: m*(ld+1) : m*(ld+1)] }
 			rows := Rows{X: cut(0), LD: ld, M: m, N: n, See: n + 1, Scale: 0.3, Hidden: -7}
 			if bits&1 != 0 {
-				rows.See, rows.SeeStep = n/2-1, 1
+				rows.See, rows.SeeStep = []int{n/2 - 1, n - 1}[r.IntN(2)], 1
 			}
 			if bits&2 != 0 {
 				rows.Mask = make([]float32, n)
@@ -58,6 +58,11 @@ func run(l cpuinfo.Level) []float32 {
 			}
 			Dot(top, cut(5), cut(6), ld, n)
 			all = append(all, bufs[3]...)
+			part := rows.Slice(1, m)
+			part.Softmax(top[1:], sum[1:])
+			Fetch(cut(5), ld, m, n)
+			Copy(cut(5), cut(6), ld, n, m, n)
+			all = append(append(append(all, bufs[0]...), bufs[3]...), bufs[5]...)
 		}
 	}
 	return all
@@ -77,6 +82,32 @@ func TestBits(t *testing.T) {
 			}
 			if first != nil && math.Float32bits(got[i]) != math.Float32bits(first[i]) {
 				t.Fatalf("%v: number %d is %x, with AVX2 %x", l, i, got[i], first[i])
+			}
+		}
+	}
+}
+
+func TestCopy(t *testing.T) {
+	for _, l := range cpuinfo.Levels() {
+		defer cpuinfo.Limit(l)()
+		for n := range 70 {
+			const rows, guard = 3, 99
+			dst, src := make([]float32, rows*(n+2)), make([]float32, rows*(n+1)+1)
+			for i := range dst {
+				dst[i] = guard
+			}
+			for i := range src {
+				src[i] = float32(i)
+			}
+			Copy(dst, src, n+2, n+1, rows, n)
+			for i, got := range dst {
+				want := float32(i/(n+2)*(n+1) + i%(n+2))
+				if i%(n+2) >= n {
+					want = guard
+				}
+				if got != want {
+					t.Fatalf("%v n=%d: number %d is %g, want %g", l, n, i, got, want)
+				}
 			}
 		}
 	}

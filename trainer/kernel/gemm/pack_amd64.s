@@ -5,46 +5,54 @@
 #include "textflag.h"
 
 // func packRowsAVX512(dst *float32, src *float32, ld int, k int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·packRowsAVX512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ ld+16(FP), DX
 	MOVQ k+24(FP), BX
+	LEAQ (CX)(DX*8), SI
 
 loop:
-	VMOVUPS (CX), Z0
-	VMOVUPS Z0, (AX)
-	VMOVUPS 64(CX), Z0
-	VMOVUPS Z0, 64(AX)
-	ADDQ    DX, CX
-	ADDQ    $0x00000080, AX
-	DECQ    BX
-	JNE     loop
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DX, SI
+	VMOVUPS    (CX), Z0
+	VMOVUPS    Z0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    Z0, 64(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x00000080, AX
+	DECQ       BX
+	JNE        loop
 	VZEROUPPER
 	RET
 
 // func packPartAVX512(dst *float32, src *float32, ld int, k int, cols int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·packPartAVX512(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         ld+16(FP), DX
 	MOVQ         k+24(FP), BX
-	MOVQ         cols+32(FP), SI
-	VPBROADCASTD SI, Z0
+	LEAQ         (CX)(DX*8), SI
+	MOVQ         cols+32(FP), DI
+	VPBROADCASTD DI, Z0
 	VPCMPGTD     index<>+0(SB), Z0, K1
 	VPCMPGTD     index<>+64(SB), Z0, K2
 
 loop:
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS   Z0, (AX)
-	VMOVUPS.Z 64(CX), K2, Z0
-	VMOVUPS   Z0, 64(AX)
-	ADDQ      DX, CX
-	ADDQ      $0x00000080, AX
-	DECQ      BX
-	JNE       loop
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DX, SI
+	VMOVUPS.Z  (CX), K1, Z0
+	VMOVUPS    Z0, (AX)
+	VMOVUPS.Z  64(CX), K2, Z0
+	VMOVUPS    Z0, 64(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x00000080, AX
+	DECQ       BX
+	JNE        loop
 	VZEROUPPER
 	RET
 
@@ -128,79 +136,96 @@ loop:
 	RET
 
 // func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·packTurnAVX512(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ ld+16(FP), DX
-	MOVQ blocks+32(FP), BX
-	MOVQ cols+24(FP), SI
-	XORQ R9, R9
+	MOVQ   dst+0(FP), AX
+	MOVQ   src+8(FP), CX
+	MOVQ   ld+16(FP), DX
+	MOVQ   blocks+32(FP), BX
+	MOVQ   cols+24(FP), SI
+	XORQ   R9, R9
+	IMUL3Q $0x10, DX, R10
 
 loop:
 	MOVQ       CX, DI
 	MOVQ       DX, R8
 	VMOVUPS    (DI), Z0
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x01
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z1
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x02
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z2
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x03
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z3
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x04
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z4
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x05
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z5
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x06
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z6
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x07
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z7
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x08
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z8
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x09
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z9
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x0a
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z10
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x0b
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z11
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x0c
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z12
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x0d
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z13
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x0e
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z14
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x0f
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Z15
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x10
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
@@ -292,38 +317,43 @@ loop:
 	RET
 
 // func packRowsAVX2(dst *float32, src *float32, ld int, k int)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·packRowsAVX2(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ ld+16(FP), DX
 	MOVQ k+24(FP), BX
+	LEAQ (CX)(DX*8), SI
 
 loop:
-	VMOVUPS (CX), Y0
-	VMOVUPS Y0, (AX)
-	VMOVUPS 32(CX), Y0
-	VMOVUPS Y0, 32(AX)
-	VMOVUPS 64(CX), Y0
-	VMOVUPS Y0, 64(AX)
-	VMOVUPS 96(CX), Y0
-	VMOVUPS Y0, 96(AX)
-	ADDQ    DX, CX
-	ADDQ    $0x00000080, AX
-	DECQ    BX
-	JNE     loop
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DX, SI
+	VMOVUPS    (CX), Y0
+	VMOVUPS    Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMOVUPS    Y0, 32(AX)
+	VMOVUPS    64(CX), Y0
+	VMOVUPS    Y0, 64(AX)
+	VMOVUPS    96(CX), Y0
+	VMOVUPS    Y0, 96(AX)
+	ADDQ       DX, CX
+	ADDQ       $0x00000080, AX
+	DECQ       BX
+	JNE        loop
 	VZEROUPPER
 	RET
 
 // func packPartAVX2(dst *float32, src *float32, ld int, k int, cols int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·packPartAVX2(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         ld+16(FP), DX
 	MOVQ         k+24(FP), BX
-	MOVQ         cols+32(FP), SI
-	VMOVD        SI, X0
+	LEAQ         (CX)(DX*8), SI
+	MOVQ         cols+32(FP), DI
+	VMOVD        DI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     index<>+0(SB), Y0, Y1
 	VPCMPGTD     index<>+32(SB), Y0, Y2
@@ -331,6 +361,9 @@ TEXT ·packPartAVX2(SB), NOSPLIT, $0-40
 	VPCMPGTD     index<>+96(SB), Y0, Y0
 
 loop:
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DX, SI
 	VMASKMOVPS (CX), Y1, Y4
 	VMOVUPS    Y4, (AX)
 	VMASKMOVPS 32(CX), Y2, Y4
@@ -408,47 +441,56 @@ loop:
 	RET
 
 // func packTurnAVX2(dst *float32, src *float32, ld int, cols int, blocks int)
-// Requires: AVX, CMOV
+// Requires: AVX, CMOV, MMX+
 TEXT ·packTurnAVX2(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ ld+16(FP), DX
-	MOVQ blocks+32(FP), BX
-	MOVQ cols+24(FP), SI
-	XORQ R9, R9
+	MOVQ   dst+0(FP), AX
+	MOVQ   src+8(FP), CX
+	MOVQ   ld+16(FP), DX
+	MOVQ   blocks+32(FP), BX
+	MOVQ   cols+24(FP), SI
+	XORQ   R9, R9
+	IMUL3Q $0x08, DX, R10
 
 loop:
 	MOVQ       CX, DI
 	MOVQ       DX, R8
 	VMOVUPS    (DI), Y0
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x01
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y1
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x02
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y2
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x03
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y3
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x04
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y4
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x05
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y5
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x06
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y6
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x07
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI
 	VMOVUPS    (DI), Y7
+	PREFETCHT0 (DI)(R10*1)
 	CMPQ       SI, $0x08
 	CMOVQEQ    R9, R8
 	ADDQ       R8, DI

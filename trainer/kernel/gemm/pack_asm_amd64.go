@@ -4,7 +4,7 @@
 
 package gemm
 
-// packRowsAVX512 copies k rows of 32 numbers, ld bytes apart, side by side. k is not 0.
+// packRowsAVX512 copies k rows of 32 numbers, ld bytes apart, side by side, and fetches 8 rows ahead. k is not 0.
 //
 //go:noescape
 func packRowsAVX512(dst *float32, src *float32, ld int, k int)
@@ -19,12 +19,12 @@ func packPartAVX512(dst *float32, src *float32, ld int, k int, cols int)
 //go:noescape
 func packWideAVX512(dst *float32, src *float32, ld int, k int, far int, panel int)
 
-// packTurnAVX512 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
+// packTurnAVX512 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. As many columns further on are fetched. cols and blocks are not 0.
 //
 //go:noescape
 func packTurnAVX512(dst *float32, src *float32, ld int, cols int, blocks int)
 
-// packRowsAVX2 copies k rows of 32 numbers, ld bytes apart, side by side. k is not 0.
+// packRowsAVX2 copies k rows of 32 numbers, ld bytes apart, side by side, and fetches 8 rows ahead. k is not 0.
 //
 //go:noescape
 func packRowsAVX2(dst *float32, src *float32, ld int, k int)
@@ -39,7 +39,7 @@ func packPartAVX2(dst *float32, src *float32, ld int, k int, cols int)
 //go:noescape
 func packWideAVX2(dst *float32, src *float32, ld int, k int, far int, panel int)
 
-// packTurnAVX2 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.
+// packTurnAVX2 lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. As many columns further on are fetched. cols and blocks are not 0.
 //
 //go:noescape
 func packTurnAVX2(dst *float32, src *float32, ld int, cols int, blocks int)

@@ -216,7 +216,7 @@ func testAttendShared(h *harness) {
 // testAttendLarge crosses tiles; its gradients are checked by a formula that the
 // small cases checked by differences.
 func testAttendLarge(h *harness) {
-	for _, s := range [][3]int{{70, 70, 64}, {1, 200, 64}, {33, 150, 40}, {130, 67, 32}} {
+	for _, s := range [][3]int{{70, 70, 64}, {1, 200, 64}, {33, 150, 40}, {130, 67, 32}, {525, 525, 8}, {140, 1100, 9}} {
 		c := attention{b: 2, group: 1, h: 2, tq: s[0], tk: s[1], cap: s[1], dh: s[2], biasShape: [3]int{1, 2, s[0]}}
 		dim := 2 * s[2]
 		q, k, v, bias, dy := h.in(2, s[0], dim), h.in(2, s[1], dim), h.in(2, s[1], dim), h.in(1, 2, s[0], s[1]), h.in(2, s[0], dim)
@@ -286,36 +286,41 @@ func (c *attention) backward(dy, out, lse []float64) (dq, dk, dv, dbias []float6
 
 // testAttendHidden checks rows that see nothing.
 func testAttendHidden(h *harness) {
-	const tq, tk, dim = 3, 40, 8
-	for _, value := range []float32{0, float32(math.Inf(-1))} {
-		for _, causal := range []bool{false, true} {
-			q, k, v, mask := h.in(1, tq, dim), h.in(1, tk, dim), h.in(1, tk, dim), h.given(make([]float32, tk), 1, tk)
-			out, lse := h.out(1, tq, dim), h.out(1, 1, tq)
-			a := op.Attention{Heads: 1, Scale: 1, Mask: mask.t, MaskValue: value, Causal: causal}
-			h.d.Attend(out, lse, q.t, k.t, v.t, a)
-			want := make([]float64, tq*dim) // -Inf gives zeros, -1e9 the mean
-			if value == 0 {
-				for i := range want {
-					for j := range tk {
-						want[i] += v.x[j*dim+i%dim] / tk
-					}
-				}
-			}
-			h.near(named("all hidden by %g", value), out, want, 1e-5)
-			dq, dk, dv, dy := h.out(1, tq, dim), h.out(1, tk, dim), h.out(1, tk, dim), h.in(1, tq, dim)
-			h.d.AttendBack(dq, dk, dv, none, dy.t, out, lse, q.t, k.t, v.t, a)
-			h.near("dq of hidden rows", dq, make([]float64, tq*dim), 0)
-			h.near("dk of hidden keys", dk, make([]float64, tk*dim), 0)
-			wv := make([]float64, tk*dim)
-			if value == 0 {
-				for i := range wv {
-					for j := range tq {
-						wv[i] += dy.x[j*dim+i%dim] / tk
-					}
-				}
-			}
-			h.near("dv of hidden keys", dv, wv, 1e-6)
-			h.done("hidden")
+	const dim = 8
+	for n := range 8 {
+		tq, tk, value, causal := 3, 40, float32(0), n&1 != 0
+		if n&2 != 0 {
+			value = float32(math.Inf(-1))
 		}
+		if n&4 != 0 { // several tiles of queries, and of keys
+			tq, tk = 140, 1100
+		}
+		q, k, v, mask := h.in(1, tq, dim), h.in(1, tk, dim), h.in(1, tk, dim), h.given(make([]float32, tk), 1, tk)
+		out, lse := h.out(1, tq, dim), h.out(1, 1, tq)
+		a := op.Attention{Heads: 1, Scale: 1, Mask: mask.t, MaskValue: value, Causal: causal}
+		h.d.Attend(out, lse, q.t, k.t, v.t, a)
+		want := make([]float64, tq*dim) // -Inf gives zeros, -1e9 the mean
+		if value == 0 {
+			for i := range want {
+				for j := range tk {
+					want[i] += v.x[j*dim+i%dim] / float64(tk)
+				}
+			}
+		}
+		h.near(named("all hidden by %g", value), out, want, 1e-5)
+		dq, dk, dv, dy := h.out(1, tq, dim), h.out(1, tk, dim), h.out(1, tk, dim), h.in(1, tq, dim)
+		h.d.AttendBack(dq, dk, dv, none, dy.t, out, lse, q.t, k.t, v.t, a)
+		h.near("dq of hidden rows", dq, make([]float64, tq*dim), 0)
+		h.near("dk of hidden keys", dk, make([]float64, tk*dim), 0)
+		wv := make([]float64, tk*dim)
+		if value == 0 {
+			for i := range wv {
+				for j := range tq {
+					wv[i] += dy.x[j*dim+i%dim] / float64(tk)
+				}
+			}
+		}
+		h.near("dv of hidden keys", dv, wv, 1e-6)
+		h.done("hidden")
 	}
 }

@@ -113,7 +113,7 @@ const VirtualLanes = 32
 
 // A Reduction says how lanes are started, joined and fed.
 type Reduction struct {
-	Start Mem // of a lane: the neutral element
+	Start Op // of a lane: the neutral element
 	Join  func(i ISA, a, b Vec) Vec
 	// Term updates accumulators acc with a vector of the inputs and returns
 	// vectors of l.Out. For elements missing at the end the inputs are 0, and

@@ -33,6 +33,15 @@ func (i ISA) reduce(x Vec) (n, s Vec) {
 	return n, i.Fma(s, i.Mul(r, r), r) // s*r² + r
 }
 
+// PinExp pins most of what Exp takes.
+func (i ISA) PinExp() {
+	words := []uint32{math.Float32bits(log2e)}
+	for _, v := range expTail {
+		words = append(words, math.Float32bits(float32(v)))
+	}
+	i.Pin(words...)
+}
+
 // power returns 2^n for whole n from -126 to 127, as a shift of the exponent.
 func (i ISA) power(n Vec) Vec {
 	return i.ShiftLeft(i.AddInt(n, Bits(127)), 23)

@@ -19,10 +19,37 @@ type Mask struct {
 	y Vec
 }
 
-var consts = map[uint32]Mem{}
+var (
+	consts = map[uint32]Mem{}
+	pins   = map[uint32]Vec{}
+)
+
+// Pin loads constants of the function that comes into registers: a load of 64
+// bytes takes as long as an operation. AVX2 has too few registers, and loads of
+// 32 bytes that take half as long.
+func (i ISA) Pin(words ...uint32) {
+	clear(pins)
+	if i.Lanes == 16 {
+		for _, w := range words {
+			v := i.Vec()
+			VMOVUPS(mem(w), v)
+			pins[w] = v
+		}
+	}
+}
+
+// Unpin ends the function of Pin.
+func Unpin() { clear(pins) }
 
 // Bits is a constant of 16 equal 32-bit words.
-func Bits(w uint32) Mem {
+func Bits(w uint32) Op {
+	if v, ok := pins[w]; ok {
+		return v
+	}
+	return mem(w)
+}
+
+func mem(w uint32) Mem {
 	m, ok := consts[w]
 	if !ok {
 		m = GLOBL(fmt.Sprintf("w%08x", w), RODATA|NOPTR)
@@ -35,7 +62,7 @@ func Bits(w uint32) Mem {
 }
 
 // F is a constant of 16 equal numbers.
-func F(v float64) Mem { return Bits(math.Float32bits(float32(v))) }
+func F(v float64) Op { return Bits(math.Float32bits(float32(v))) }
 
 var index Mem
 

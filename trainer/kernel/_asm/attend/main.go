@@ -38,6 +38,7 @@ const (
 func main() {
 	ConstraintExpr("!purego")
 	for _, i := range []asm.ISA{asm.AVX512, asm.AVX2} {
+		copyRows(i)
 		for _, c := range []form{{"", false, false, false}, {"Mask", true, false, false}, {"Bias", false, true, false}, {"MaskBias", true, true, false}} {
 			softmax(i, c)
 		}
@@ -56,6 +57,7 @@ func main() {
 		queryScores(i)
 		queryValues(i)
 	}
+	fetchRows()
 	Generate()
 }
 
@@ -168,19 +170,49 @@ func (l *rowLoop) store(v vec, m Mem, tail *asm.Mask) {
 }
 
 // score is scale*x, or hidden, plus the bias. It returns the masks of what is
-// seen as well.
+// seen as well. Without left the row sees all keys but for the mask's.
 func (l *rowLoop) score(c form, at gp, g int, tail *asm.Mask, scale, hidden, left vec) (v vec, seen []asm.Mask) {
 	v = l.i.Mul(l.load(l.place(offX, at, g), tail), scale)
 	if c.mask {
 		m := l.i.Cmp(asm.NE, l.load(l.place(offMask, at, g), tail), asm.F(0))
 		v, seen = l.i.Blend(m, hidden, v), append(seen, m)
 	}
-	m := l.i.First(left, g*l.i.Lanes)
-	v, seen = l.i.Blend(m, hidden, v), append(seen, m)
+	if left != nil {
+		m := l.i.First(left, g*l.i.Lanes)
+		v, seen = l.i.Blend(m, hidden, v), append(seen, m)
+	}
 	if c.bias {
 		v = l.i.Add(v, l.load(l.place(offBias, at, g), tail))
 	}
 	return v, seen
+}
+
+// hiding emits a loop twice: for rows that do not see all keys, with how many
+// are left to see in each lane, and for those that do.
+func (l *rowLoop) hiding(loop func(name string, left vec)) {
+	CMPQ(l.see, Mem{Base: l.p, Disp: offN})
+	JGE(LabelRef("all"))
+	loop("", l.i.Spread(l.see))
+	JMP(LabelRef("seen"))
+	Label("all")
+	loop("All", nil)
+	Label("seen")
+}
+
+// fetch fetches the next row of operands into the cache, a part with each
+// vector.
+func (l *rowLoop) fetch(at gp, g int, tail *asm.Mask, offs ...int) {
+	if tail != nil || g*l.i.Lanes%16 != 0 {
+		return
+	}
+	for _, off := range offs {
+		if l.ptr[off] != nil {
+			p := GP64()
+			MOVQ(l.ptr[off], p)
+			ADDQ(Mem{Base: l.p, Disp: l.steps[off]}, p)
+			PREFETCHT0(Mem{Base: p, Index: at, Scale: 4, Disp: 4 * g * l.i.Lanes})
+		}
+	}
 }
 
 // softmax makes scores of products, then their exponentials from the row's
@@ -199,20 +231,25 @@ func softmax(i asm.ISA, c form) {
 	l := open(i, "softmax"+c.name, "turns rows of products into exponentials of scores.", steps, order)
 	l.see = l.word(offSee)
 	scale, hidden := l.scalar(offScale), l.scalar(offHidden)
+	i.PinExp()
+	defer asm.Unpin()
 	groups := asm.VirtualLanes / i.Lanes
 
 	Label("row")
-	left := i.Spread(l.see)
 	acc := fill(i, groups, asm.Bits(0xff800000))
-	l.across("scores", groups, func(at gp, g int, tail *asm.Mask) {
-		v, _ := l.score(c, at, g, tail, scale, hidden, left)
-		l.store(v, l.place(offX, at, g), tail)
-		if tail != nil {
-			v = i.Blend(*tail, i.Copy(asm.Bits(0xff800000)), v)
-		}
-		VMAXPS(acc[g], v, acc[g]) // acc where v is NaN
-	}, func() {
-		VPSUBD(words(i, asm.VirtualLanes), left, left)
+	l.hiding(func(name string, left vec) {
+		l.across("scores"+name, groups, func(at gp, g int, tail *asm.Mask) {
+			v, _ := l.score(c, at, g, tail, scale, hidden, left)
+			l.store(v, l.place(offX, at, g), tail)
+			if tail != nil {
+				v = i.Blend(*tail, i.Copy(asm.Bits(0xff800000)), v)
+			}
+			VMAXPS(acc[g], v, acc[g]) // acc where v is NaN
+		}, func() {
+			if left != nil {
+				VPSUBD(words(i, asm.VirtualLanes), left, left)
+			}
+		})
 	})
 	most := asm.Join(i, acc, func(i asm.ISA, a, b vec) vec { return i.Max(a, b) })
 	lowest := XMM()
@@ -224,6 +261,7 @@ func softmax(i asm.ISA, c form) {
 
 	sums := fill(i, groups, asm.F(0))
 	l.across("exp", groups, func(at gp, g int, tail *asm.Mask) {
+		l.fetch(at, g, tail, offX, offBias)
 		e := i.ExpNeg(i.Sub(l.load(l.place(offX, at, g), tail), top))
 		l.store(e, l.place(offX, at, g), tail)
 		if tail != nil {
@@ -235,7 +273,7 @@ func softmax(i asm.ISA, c form) {
 	l.next(moving)
 }
 
-func fill(i asm.ISA, n int, m Mem) []vec {
+func fill(i asm.ISA, n int, m Op) []vec {
 	var v []vec
 	for range n {
 		v = append(v, i.Copy(m))
@@ -265,28 +303,34 @@ func gradient(i asm.ISA, c form) {
 	l := open(i, "gradient"+c.name, "turns rows of products into probabilities and of their gradients into those of products.", steps, order)
 	l.see = l.word(offSee)
 	scale, hidden := l.scalar(offScale), l.scalar(offHidden)
+	i.PinExp()
+	defer asm.Unpin()
 
 	Label("row")
-	left := i.Spread(l.see)
 	lse, delta := i.Vec(), i.Vec()
 	VBROADCASTSS(Mem{Base: l.ptr[offA]}, lse)
 	VBROADCASTSS(Mem{Base: l.ptr[offB]}, delta)
-	l.across("columns", 1, func(at gp, g int, tail *asm.Mask) {
-		v, seen := l.score(c, at, g, tail, scale, hidden, left)
-		p := i.ExpNeg(i.Sub(v, lse))
-		l.store(p, l.place(offX, at, g), tail)
-		d := i.Mul(p, i.Sub(l.load(l.place(offY, at, g), tail), delta))
-		if c.sums {
-			m := l.place(offDBias, at, g)
-			l.store(i.Add(d, l.load(m, tail)), m, tail)
-		}
-		d = i.Mul(d, scale)
-		for _, m := range seen {
-			d = i.Keep(m, d)
-		}
-		l.store(d, l.place(offY, at, g), tail)
-	}, func() {
-		VPSUBD(words(i, uint32(i.Lanes)), left, left)
+	l.hiding(func(name string, left vec) {
+		l.across("columns"+name, 1, func(at gp, g int, tail *asm.Mask) {
+			l.fetch(at, g, tail, offX, offY, offBias, offDBias)
+			v, seen := l.score(c, at, g, tail, scale, hidden, left)
+			p := i.ExpNeg(i.Sub(v, lse))
+			l.store(p, l.place(offX, at, g), tail)
+			d := i.Mul(p, i.Sub(l.load(l.place(offY, at, g), tail), delta))
+			if c.sums {
+				m := l.place(offDBias, at, g)
+				l.store(i.Add(d, l.load(m, tail)), m, tail)
+			}
+			d = i.Mul(d, scale)
+			for _, m := range seen {
+				d = i.Keep(m, d)
+			}
+			l.store(d, l.place(offY, at, g), tail)
+		}, func() {
+			if left != nil {
+				VPSUBD(words(i, uint32(i.Lanes)), left, left)
+			}
+		})
 	})
 	l.next(moving)
 }
@@ -314,5 +358,43 @@ func dotRows(i asm.ISA) {
 		i.FmaAdd(acc[g], l.load(l.place(offX, at, g), tail), l.load(l.place(offY, at, g), tail))
 	}, func() {})
 	VMOVSS(asm.Join(i, acc, func(i asm.ISA, a, b vec) vec { return i.Add(a, b) }).AsX(), Mem{Base: l.ptr[offA]})
+	l.next(order)
+}
+
+// fetchRows fetches rows into the second-level cache.
+func fetchRows() {
+	TEXT("fetchRows", NOSPLIT, "func(x *float32, ld, rows, n int)")
+	Pragma("noescape")
+	Doc("fetchRows fetches rows of n numbers, ld bytes apart, into the second-level cache. Neither is 0.")
+	x, ld, rows, n := Load(Param("x"), GP64()), Load(Param("ld"), GP64()), Load(Param("rows"), GP64()), Load(Param("n"), GP64())
+	at := GP64()
+	Label("row")
+	XORQ(at, at)
+	Label("line")
+	PREFETCHT1(Mem{Base: x, Index: at, Scale: 4})
+	ADDQ(U8(16), at)
+	CMPQ(at, n)
+	JL(LabelRef("line"))
+	ADDQ(ld, x)
+	DECQ(rows)
+	JNE(LabelRef("row"))
+	RET()
+}
+
+// copyRows copies rows, and fetches the places of those to come: a store alone
+// would wait for its line.
+func copyRows(i asm.ISA) {
+	order := []int{offX, offY}
+	l := open(i, "copyRows", "copies rows to places some way apart.", map[int]int{offX: offLD, offY: offBiasStep}, order)
+	ahead := GP64()
+	MOVQ(Mem{Base: l.p, Disp: offLD}, ahead)
+	SHLQ(U8(3), ahead)
+	Label("row")
+	l.across("columns", 1, func(at gp, g int, tail *asm.Mask) {
+		p := GP64()
+		LEAQ(Mem{Base: l.ptr[offX], Index: ahead, Scale: 1}, p)
+		PREFETCHT0(Mem{Base: p, Index: at, Scale: 4})
+		l.store(l.load(l.place(offY, at, g), tail), l.place(offX, at, g), tail)
+	}, func() {})
 	l.next(order)
 }

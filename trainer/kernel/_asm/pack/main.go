@@ -22,7 +22,7 @@ func main() {
 // rows copies k rows of 32 numbers, or of fewer.
 func rows(isa asm.ISA) {
 	for _, partly := range []bool{false, true} {
-		name, signature, doc := "packRows", "func(dst, src *float32, ld, k int)", "copies k rows of 32 numbers, ld bytes apart, side by side"
+		name, signature, doc := "packRows", "func(dst, src *float32, ld, k int)", "copies k rows of 32 numbers, ld bytes apart, side by side, and fetches 8 rows ahead"
 		if partly {
 			name, signature, doc = "packPart", "func(dst, src *float32, ld, k, cols int)", "copies k rows of up to 32 numbers, ld bytes apart, 128 bytes apart"
 		}
@@ -31,6 +31,8 @@ func rows(isa asm.ISA) {
 		Doc(name + isa.Suffix + " " + doc + ". k is not 0.")
 		dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 		ld, k := Load(Param("ld"), GP64()), Load(Param("k"), GP64())
+		ahead := GP64()
+		LEAQ(Mem{Base: src, Index: ld, Scale: 8}, ahead)
 		var masks []asm.Mask
 		if partly {
 			left := isa.Spread(Load(Param("cols"), GP64()).(reg.GPVirtual))
@@ -39,6 +41,9 @@ func rows(isa asm.ISA) {
 			}
 		}
 		Label("loop")
+		PREFETCHT0(Mem{Base: ahead})
+		PREFETCHT0(Mem{Base: ahead, Disp: 64})
+		ADDQ(ld, ahead)
 		for at := 0; at < 32; at += isa.Lanes {
 			from := Mem{Base: src, Disp: 4 * at}
 			v := isa.Vec()
@@ -100,11 +105,12 @@ func wide(isa asm.ISA) {
 func turn(isa asm.ISA) {
 	TEXT("packTurn"+isa.Suffix, NOSPLIT, "func(dst, src *float32, ld, cols, blocks int)")
 	Pragma("noescape")
-	Doc("packTurn" + isa.Suffix + " lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. cols and blocks are not 0.")
+	Doc("packTurn" + isa.Suffix + " lays up to one vector of columns that are each contiguous, ld bytes apart, side by side, for blocks of as many steps; columns past cols repeat the last. As many columns further on are fetched. cols and blocks are not 0.")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
 	ld, n, cols := Load(Param("ld"), GP64()), Load(Param("blocks"), GP64()), Load(Param("cols"), GP64())
-	p, step, zero := GP64(), GP64(), GP64()
+	p, step, zero, far := GP64(), GP64(), GP64(), GP64()
 	XORQ(zero, zero)
+	IMUL3Q(U8(uint8(isa.Lanes)), ld, far)
 	Label("loop")
 	MOVQ(src, p)
 	MOVQ(ld, step)
@@ -112,6 +118,7 @@ func turn(isa asm.ISA) {
 	for i := range isa.Lanes {
 		v := isa.Vec()
 		VMOVUPS(Mem{Base: p}, v)
+		PREFETCHT0(Mem{Base: p, Index: far, Scale: 1})
 		CMPQ(cols, U8(uint8(i+1)))
 		CMOVQEQ(zero, step)
 		ADDQ(step, p)
