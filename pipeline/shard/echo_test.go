@@ -3,6 +3,7 @@ package shard
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -62,21 +63,26 @@ func TestAlignedPages(t *testing.T) {
 	}
 	pages := 0
 	for _, g := range f.RowGroups() {
-		var first []int64 // first rows of the pages of the text
+		var first []int64 // rows of the pages of the first column
 		for c, chunk := range g.ColumnChunks() {
-			x, err := chunk.OffsetIndex()
-			if err != nil {
-				t.Fatal(err)
-			}
 			var rows []int64
-			for i := range x.NumPages() {
-				rows = append(rows, x.FirstRowIndex(i))
+			all := chunk.Pages()
+			for {
+				page, err := all.ReadPage()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows = append(rows, page.NumRows())
 			}
+			all.Close()
 			if c == 0 {
 				first = rows
 			}
 			if !reflect.DeepEqual(rows, first) {
-				t.Errorf("column %d has pages at rows %d, the first one at %d", c, rows, first)
+				t.Errorf("column %d has pages of %d rows, the first one of %d", c, rows, first)
 			}
 		}
 		pages += len(first)

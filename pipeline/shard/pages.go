@@ -138,7 +138,11 @@ func checkPages(r io.ReaderAt, m *format.ColumnMetaData) error {
 		if header.Type != format.DictionaryPage {
 			values += inPage
 		}
-		if err := checkPacked(r, at+levels, packed-levels, full, m.Codec); err != nil {
+		if v := header.DataPageHeaderV2; v.Valid && v.V.IsCompressed.Valid && !v.V.IsCompressed.V {
+			if full != packed {
+				return fmt.Errorf("page %d is not compressed, but %d bytes claim to be %d", n, packed, full)
+			}
+		} else if err := checkPacked(r, at+levels, packed-levels, full, m.Codec); err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
 		at += packed
