@@ -16,6 +16,7 @@ type Loop struct {
 	Scalars   []string // float32 arguments
 	Words     []string // 64-bit arguments
 	Lazy      bool     // the body loads the scalars itself, by ISA.Scalar
+	Exp       bool     // the body takes exponentials
 }
 
 func (l *Loop) signature(more ...string) string {
@@ -46,7 +47,11 @@ func (l *Loop) open(i ISA, more ...string) (ptr map[string]reg.GPVirtual, n reg.
 			ptr[p] = Load(Param(p), GP64()).(reg.GPVirtual)
 		}
 	}
-	return ptr, Load(Param("n"), GP64()).(reg.GPVirtual)
+	n = Load(Param("n"), GP64()).(reg.GPVirtual)
+	if Unpin(); l.Exp {
+		i.PinExp()
+	}
+	return ptr, n
 }
 
 // Map emits out[i] = body(in[i]) for a vector at a time, masked at the end.

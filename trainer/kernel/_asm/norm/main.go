@@ -66,13 +66,13 @@ func reductions(i asm.ISA) {
 		add(acc[0], pad(e))
 		return []vec{e}
 	}
-	(&asm.Loop{Name: "expSum", Doc: "fills out with exp(x-top) and adds it up.", Out: out, In: []string{"x"}, Scalars: []string{"top"}}).Reduce(i, r)
+	(&asm.Loop{Name: "expSum", Doc: "fills out with exp(x-top) and adds it up.", Out: out, In: []string{"x"}, Scalars: []string{"top"}, Exp: true}).Reduce(i, r)
 
 	r.Term = func(in, s, acc []vec, pad func(vec) vec) []vec {
 		add(acc[0], pad(i.ExpNeg(i.Sub(in[0], s[0]))))
 		return nil
 	}
-	(&asm.Loop{Name: "expTotal", Doc: "adds up exp(x-top).", In: []string{"x"}, Scalars: []string{"top"}}).Reduce(i, r)
+	(&asm.Loop{Name: "expTotal", Doc: "adds up exp(x-top).", In: []string{"x"}, Scalars: []string{"top"}, Exp: true}).Reduce(i, r)
 
 	r.Term = func(in, s, acc []vec, pad func(vec) vec) []vec {
 		add(acc[0], pad(i.Sub(s[1], i.Sub(in[0], s[0]))))
@@ -132,7 +132,7 @@ func rows(i asm.ISA) {
 	}).Map(i, func(in, s []vec) []vec { return []vec{i.Sub(i.Sub(in[0], s[0]), s[1])} })
 	(&asm.Loop{
 		Name: "share", Doc: "fills out with w*(exp(x-lse) - off).",
-		Out: out, In: []string{"x"}, Scalars: []string{"lse", "w", "off"},
+		Out: out, In: []string{"x"}, Scalars: []string{"lse", "w", "off"}, Exp: true,
 	}).Map(i, func(in, s []vec) []vec {
 		return []vec{i.Mul(i.Sub(i.ExpNeg(i.Sub(in[0], s[0])), s[2]), s[1])}
 	})
