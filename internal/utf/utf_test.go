@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"espalier/trainer/kernel/cpuinfo"
 )
 
 // pieces are what texts of the tests are made of: whole runes, the least and
@@ -16,12 +18,24 @@ var pieces = []string{
 
 const whole = 18 // of the pieces
 
-func TestValid(t *testing.T) {
+// eachLevel runs a test for each set of instructions.
+func eachLevel(t *testing.T, f func(t *testing.T)) {
+	for _, l := range cpuinfo.Levels() {
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			f(t)
+		})
+	}
+}
+
+func TestValid(t *testing.T) { eachLevel(t, testValid) }
+
+func testValid(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	good := 0
 	for range 200_000 {
 		var b strings.Builder
-		for range r.IntN(12) {
+		for range r.IntN([]int{12, 60}[r.IntN(2)]) {
 			b.WriteString(pieces[r.IntN(whole)])
 		}
 		if r.IntN(2) == 0 {
@@ -37,8 +51,64 @@ func TestValid(t *testing.T) {
 			t.Fatalf("%q: not %v", s, want)
 		}
 	}
-	if good < 100_000 || good > 190_000 {
+	if good < 90_000 || good > 190_000 {
 		t.Errorf("%d texts are UTF-8: the others are hardly looked at", good)
+	}
+}
+
+// TestTwoBytes has every two bytes behind texts of every length up to that of
+// two blocks, and before others.
+func TestTwoBytes(t *testing.T) { eachLevel(t, testTwoBytes) }
+
+func testTwoBytes(t *testing.T) {
+	before, behind := strings.Repeat("a", 70), strings.Repeat("b", 40)
+	for _, at := range []int{0, 1, 29, 30, 31, 32, 33, 62, 63, 64} {
+		for first := range 256 {
+			for second := range 256 {
+				for _, more := range []string{"", "\x80", "\xbf\x80", "\x80\x80\x80"} {
+					s := before[:at] + string([]byte{byte(first), byte(second)}) + more + behind
+					if got, want := ValidString(s), utf8.ValidString(s); got != want {
+						t.Fatalf("%q: %v", s, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPlain holds Plain against the first byte that is not plain.
+func TestPlain(t *testing.T) { eachLevel(t, testPlain) }
+
+func testPlain(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	far := 0
+	for range 100_000 {
+		var b []byte
+		for range r.IntN(60) {
+			b = append(b, pieces[2+r.IntN(whole-2)]...)
+		}
+		if r.IntN(2) == 0 {
+			b = append(b, []string{"\"", "\\", "\x00", "\x1f", "\n", "\x80", "\xed\xa0\x80"}[r.IntN(7)]...)
+			b = append(b, strings.Repeat("中", r.IntN(20))...)
+		}
+		end := 0
+		for end < len(b) {
+			c, n := utf8.DecodeRune(b[end:])
+			if c == utf8.RuneError && n == 1 || c == '"' || c == '\\' || c < ' ' {
+				break
+			}
+			end += n
+		}
+		got := Plain(b)
+		if got > end || !utf8.Valid(b[:got]) || got < len(b) && !utf8.RuneStart(b[got]) && got < end {
+			t.Fatalf("%q: %d of %d", b, got, end)
+		}
+		if got >= 32 {
+			far++
+		}
+	}
+	if cpuinfo.Best() > cpuinfo.Portable && far < 40_000 {
+		t.Errorf("%d texts go far", far)
 	}
 }
 

@@ -35,6 +35,11 @@ func ends(w uint64) uint64 {
 // text as it is: a quote, a backslash, a control character, or one that is not
 // UTF-8. It is len(b) if there is none.
 func plain(b []byte, i int) int {
+	if i+8 <= len(b) { // those that end at once are left to the words below
+		if w := load(b[i:]); w&highs != 0 || ends(w) == 0 {
+			i += utf.Plain(b[i:])
+		}
+	}
 	for i < len(b) {
 		if i+8 <= len(b) {
 			w := load(b[i:])

@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package utf
+
+func valid([]byte) int { return 0 }
+
+func plain([]byte) int { return 0 }
