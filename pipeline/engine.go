@@ -58,6 +58,7 @@ type node struct {
 	state     State
 	manifest  *store.Manifest
 	began     time.Time
+	work      time.Duration // of its units
 	seconds   float64
 	parts     int
 	partsDone int
@@ -289,6 +290,12 @@ func (e *engine) unit(n *node, threads int, f func(env Env) error) (err error) {
 		return err
 	}
 	defer e.dropScratch(scratch)
+	start := e.now()
+	defer func() {
+		n.mu.Lock()
+		n.work += e.now().Sub(start)
+		n.mu.Unlock()
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 16<<10)

@@ -33,6 +33,7 @@ type LogRow struct {
 	Dead       int64   `parquet:"dead" json:"dead"`
 	Bytes      int64   `parquet:"bytes" json:"bytes"`
 	Seconds    float64 `parquet:"seconds" json:"seconds"`
+	Work       float64 `parquet:"work" json:"work"`               // seconds at work, all parts together; Seconds is from begin to end, waiting included
 	PeakMemory int64   `parquet:"peak_memory" json:"peak_memory"` // of the process while the node ran, bytes
 	Digest     string  `parquet:"digest" json:"digest"`
 	Tool       string  `parquet:"tool" json:"tool"`
@@ -108,6 +109,9 @@ func (r *recorder) node(n *node) {
 	if r.e.o.Part != nil && n.target {
 		row.Part = int64(*r.e.o.Part)
 	}
+	n.mu.Lock()
+	row.Work = n.work.Seconds()
+	n.mu.Unlock()
 	if p := r.peaks[n]; p != nil {
 		row.PeakMemory = r.mem.end(p)
 	}

@@ -25,6 +25,7 @@ type page struct {
 
 	Metrics []string
 	Sets    []*set
+	About   string // of all sets, if they have the same
 	Main    *set
 	Metric  string // of the figure
 	Strip   figure
@@ -48,6 +49,7 @@ type set struct {
 	Rows  map[string]score.Row // of the whole split, by metric
 	Each  map[string]float64   // of every example, by id: the page's metric
 	N     int64
+	Mean  bool // N counts runs, not examples
 }
 
 // A fact is one line of a list of facts.
@@ -82,14 +84,17 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 	if p.Main == nil {
 		return nil, fmt.Errorf("evaluate/report: main: no input named %s", r.Main)
 	}
+	if len(p.Sets) > 1 && !slices.ContainsFunc(p.Sets, func(s *set) bool { return s.About != p.Sets[0].About }) {
+		p.About = p.Sets[0].About
+	}
 	p.Metrics = metricsOf(p.Sets)
 	p.Verdict = r.verdict(p)
 	p.Strip = strip(p)
-	if r.Paper != "" {
-		p.Paper = comparison(r.Paper, p)
-	}
 	if p.Sizes, err = sizes(ctx, t); err != nil {
 		return nil, err
+	}
+	if r.Paper != "" {
+		p.Paper = comparison(r.Paper, p)
 	}
 	if in := t.In[modelInput]; in != nil {
 		if p.Curves, err = curves(ctx, in); err != nil {
@@ -112,7 +117,10 @@ func (r *Report) collect(ctx context.Context, t *pipeline.Task) (*page, error) {
 func untrained(ms []*store.Manifest) (remarks []string) {
 	for _, m := range ms {
 		if net := m.Notes["network"]; strings.HasPrefix(net, "random ") {
-			remarks = append(remarks, "The image features come from an untrained network that stands in for CLIP: "+net+".")
+			remark := "The image features come from an untrained network that stands in for CLIP: " + net + "."
+			if !slices.Contains(remarks, remark) {
+				remarks = append(remarks, remark)
+			}
 		}
 	}
 	return remarks
@@ -124,7 +132,7 @@ func (r *Report) readSet(ctx context.Context, in *pipeline.Input, name string, b
 	if err != nil {
 		return nil, err
 	}
-	s := &set{Input: name, Name: axesOf(name), About: about(in.Manifest, byKey), Rows: make(map[string]score.Row), Each: make(map[string]float64)}
+	s := &set{Input: name, Name: axesOf(name), About: about(in.Manifest, byKey), Mean: in.Manifest.Kind == (*evaluate.Aggregate)(nil).Kind(), Rows: make(map[string]score.Row), Each: make(map[string]float64)}
 	for _, row := range rows {
 		switch {
 		case row.ID == "":
@@ -197,6 +205,31 @@ func metricsOf(sets []*set) []string {
 	return append(out, rest...)
 }
 
+// Head is a metric's name over its column; parts of the page's metric, such as
+// glue-rte-accuracy of glue, go without its name.
+func (p *page) Head(metric string) string {
+	if part, ok := strings.CutPrefix(metric, p.Metric+"-"); ok {
+		return strings.ReplaceAll(part, "-", " ")
+	}
+	return label(metric)
+}
+
+// Counted says what the last column of the table of scores counts.
+func (p *page) Counted() string {
+	if slices.ContainsFunc(p.Sets, func(s *set) bool { return !s.Mean }) {
+		return "examples"
+	}
+	return "runs"
+}
+
+// Intervals says where those of the scores come from.
+func (p *page) Intervals() string {
+	if p.Counted() == "runs" {
+		return "intervals of Student's t over the runs"
+	}
+	return "bootstrap intervals"
+}
+
 // verdict words the main result.
 func (r *Report) verdict(p *page) []string {
 	row, ok := p.Main.Rows[r.Metric]
@@ -217,6 +250,12 @@ func (r *Report) verdict(p *page) []string {
 		where = ""
 	}
 	out := []string{fmt.Sprintf("%s %s on %d examples%s.", label(r.Metric), short(row.Value), row.N, where)}
+	if p.Main.Mean {
+		out[0] = fmt.Sprintf("%s %s on average over %d runs%s.", label(r.Metric), short(row.Value), row.N, where)
+	}
+	if len(p.Sets) > 1 && p.Main.Input != "ours" {
+		out[0] = p.Main.Name + ": " + out[0]
+	}
 	if v, ok := value(r.ceiling()); ok && v > 0 {
 		out = append(out, fmt.Sprintf("That is %.0f %% of what one person scores against the others (%.3f).", 100*row.Value/v, v))
 	}

@@ -15,6 +15,9 @@ import (
 // escaped keeps a text inside one cell of a Markdown table.
 var escaped = strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`").Replace
 
+// chainTitle is the heading of the stages and their keys.
+const chainTitle = "How each number came to be"
+
 // renderMarkdown writes the page without its pictures.
 func renderMarkdown(p *page) ([]byte, error) {
 	var b strings.Builder
@@ -25,11 +28,12 @@ func renderMarkdown(p *page) ([]byte, error) {
 	for _, r := range p.Remarks {
 		fmt.Fprintf(&b, "\n%s\n", escaped(r))
 	}
-	b.WriteString("\n## Scores\n\n95 % bootstrap intervals in parentheses.\n\n| scored |")
+	fmt.Fprintf(&b, "\n## Scores\n\n95 %% %s in parentheses.\n\n| scored |", p.Intervals())
 	for _, m := range p.Metrics {
-		fmt.Fprintf(&b, " %s |", label(m))
+		fmt.Fprintf(&b, " %s |", p.Head(m))
 	}
-	b.WriteString(" examples |\n|---|" + strings.Repeat("---:|", len(p.Metrics)+1) + "\n")
+	fmt.Fprintf(&b, " %s |\n", p.Counted())
+	b.WriteString("|---|" + strings.Repeat("---:|", len(p.Metrics)+1) + "\n")
 	for _, s := range p.Sets {
 		name := escaped(s.Name)
 		if s == p.Main {
@@ -53,8 +57,11 @@ func renderMarkdown(p *page) ([]byte, error) {
 		fmt.Fprintf(&b, " %d |\n", s.N)
 	}
 	b.WriteString("\n")
+	if p.About != "" {
+		fmt.Fprintf(&b, "All are the %s.\n", escaped(p.About))
+	}
 	for _, s := range p.Sets {
-		if s.About != "" {
+		if s.About != "" && p.About == "" {
 			fmt.Fprintf(&b, "- %s: %s\n", escaped(s.Name), escaped(s.About))
 		}
 	}
@@ -66,16 +73,16 @@ func renderMarkdown(p *page) ([]byte, error) {
 	}
 	if p.Paper != nil {
 		fmt.Fprintf(&b, "\n## Beside the published table\n\n%s. In percent.\n\n| model | size |", escaped(p.Paper.Title))
-		for i := range p.Paper.Metrics {
-			fmt.Fprintf(&b, " %s |", p.Paper.Label(i))
+		for _, c := range p.Paper.Columns {
+			fmt.Fprintf(&b, " %s |", c.Label())
 		}
-		b.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(p.Paper.Metrics)) + "\n")
-		for _, r := range p.Paper.Ours {
-			fmt.Fprintf(&b, "| **%s** | |", escaped(r.Model))
-			cells(&b, r.Values)
-		}
-		for _, r := range p.Paper.Rows {
-			fmt.Fprintf(&b, "| %s | %s |", escaped(r.Model), r.Size)
+		b.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(p.Paper.Columns)) + "\n")
+		for _, r := range p.Paper.Lines {
+			model := escaped(r.Model)
+			if r.Ours {
+				model = "**" + model + "**"
+			}
+			fmt.Fprintf(&b, "| %s | %s |", model, r.Size)
 			cells(&b, r.Values)
 		}
 		fmt.Fprintf(&b, "\n%s\n", escaped(p.Paper.Source))
@@ -104,7 +111,7 @@ func renderMarkdown(p *page) ([]byte, error) {
 			fmt.Fprintf(&b, "| %s | %d | %s |\n", escaped(c.Word), c.Index, c.Digits)
 		}
 	}
-	b.WriteString("\n## How each number came to be\n\n| stage | key | made from | rows | digest | parameters |\n|---|---|---|---:|---|---|\n")
+	b.WriteString("\n## " + chainTitle + "\n\n| stage | key | made from | rows | digest | parameters |\n|---|---|---|---:|---|---|\n")
 	for _, s := range p.Chain {
 		var from []string
 		for _, l := range s.From {

@@ -59,7 +59,7 @@ type Report struct {
 func (*Report) Kind() string { return "evaluate/report" }
 
 // Version is raised when equal inputs would give another page.
-func (*Report) Version() int { return 4 }
+func (*Report) Version() int { return 5 }
 
 // Check fills in defaults and reports every fault at once.
 func (r *Report) Check() error {
@@ -72,7 +72,7 @@ func (r *Report) Check() error {
 	if *r.Pictures < 0 {
 		errs = append(errs, fmt.Errorf("pictures: %d, want at least 0", *r.Pictures))
 	}
-	if r.Paper != "" && published[r.Paper] == nil {
+	if r.Paper != "" && papers[r.Paper] == nil {
 		errs = append(errs, fmt.Errorf("paper: %q, want %s", r.Paper, paperNames()))
 	}
 	return errors.Join(errs...)
@@ -122,7 +122,7 @@ func (r *Report) scoreInputs(t *pipeline.Task) []string {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	slices.SortFunc(names, natural)
 	rank := func(name string) int {
 		for i, n := range []string{r.main(names), r.ceiling(), r.control()} {
 			if n == name {
@@ -133,6 +133,34 @@ func (r *Report) scoreInputs(t *pipeline.Task) []string {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	return names
+}
+
+// natural compares texts, numbers within them by value: shots=4 comes before
+// shots=16.
+func natural(a, b string) int {
+	digits := func(s string) int {
+		n := 0
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+		return n
+	}
+	for x, y := a, b; x != "" && y != ""; {
+		m, n := digits(x), digits(y)
+		if m > 0 && n > 0 {
+			p, q := strings.TrimLeft(x[:m], "0"), strings.TrimLeft(y[:n], "0")
+			if c := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q)); c != 0 {
+				return c
+			}
+			x, y = x[m:], y[n:]
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 func (r *Report) main(names []string) string {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,8 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"espalier/evaluate/report"
 	"espalier/pipeline"
 	"espalier/pipeline/store"
+	"espalier/trainer"
 )
 
 // reportPage is the file of a report's output that a browser opens.
@@ -28,6 +31,7 @@ var reportVerb = verb{
 		var j jobFlags
 		j.add(f)
 		out := f.String("out", "", "copy report.html and report.md to `DIR`")
+		withLog := f.Bool("with-run-log", false, "say how long the trainings took, by the run log; in the copy too")
 		asJSON := f.Bool("json", false, "print one JSON object a report")
 		return func(ctx context.Context, c *console, args []string) error {
 			if err := want(args, 1, 1, "one job file"); err != nil {
@@ -62,9 +66,77 @@ var reportVerb = verb{
 			if found == 0 {
 				return usagef("%s: no stage of kind evaluate/report", args[0])
 			}
-			return printReports(ctx, c, job, o, done, *out, *asJSON)
+			if err := printReports(ctx, c, job, o, done, *out, *asJSON); err != nil || !*withLog {
+				return err
+			}
+			times, err := trainingTimes(o.Store, planned)
+			if err != nil {
+				return err
+			}
+			if *out != "" {
+				for s := range job.Reports() {
+					if err := addTimes(reportDir(*out, s.Name, found), times); err != nil {
+						return err
+					}
+				}
+			}
+			if *asJSON {
+				return c.json(map[string]any{"times": times})
+			}
+			_, err = fmt.Fprint(c.out, report.TimesTable(times))
+			return err
 		}
 	},
+}
+
+// trainingTimes reads from the run log what the trainings took.
+func trainingTimes(s *store.Store, planned []pipeline.Planned) ([]report.Time, error) {
+	rows, err := pipeline.ReadLog(s, "")
+	if err != nil {
+		return nil, err
+	}
+	var times []report.Time
+	for _, p := range planned {
+		if p.Kind != (*trainer.Tune)(nil).Kind() && p.Kind != (*trainer.Train)(nil).Kind() {
+			continue
+		}
+		t := report.Time{Stage: p.Stage}
+		for _, r := range rows {
+			if r.Key == string(p.Key) && r.State != string(pipeline.Cached) {
+				t.Seconds, t.Runs, t.Memory = t.Seconds+r.Work, t.Runs+1, max(t.Memory, r.PeakMemory)
+			}
+		}
+		if t.Runs > 0 {
+			times = append(times, t)
+		}
+	}
+	return times, nil
+}
+
+// addTimes adds times to the copy of a report in dir.
+func addTimes(dir string, times []report.Time) error {
+	page, err := os.ReadFile(filepath.Join(dir, report.PageFile))
+	if err != nil {
+		return err
+	}
+	markdown, err := os.ReadFile(filepath.Join(dir, report.MarkdownFile))
+	if err != nil {
+		return err
+	}
+	if page, markdown, err = report.AddTimes(page, markdown, times); err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, report.PageFile), page, 0o644),
+		os.WriteFile(filepath.Join(dir, report.MarkdownFile), markdown, 0o644))
+}
+
+// reportDir is where one of several reports is copied to.
+func reportDir(dir, stage string, reports int) string {
+	if reports > 1 {
+		return filepath.Join(dir, stage)
+	}
+	return dir
 }
 
 // copyReport copies the files of a report's output to dir and returns the path

@@ -143,12 +143,8 @@ func printReports(ctx context.Context, c *console, job *jobs.Job, o pipeline.Opt
 		}
 		path := filepath.Join(r.Dir, reportPage)
 		if dir != "" {
-			to := dir
-			if len(reports) > 1 {
-				to = filepath.Join(dir, s.Name)
-			}
 			var err error
-			if path, err = copyReport(ctx, o, r.Manifest, to); err != nil {
+			if path, err = copyReport(ctx, o, r.Manifest, reportDir(dir, s.Name, len(reports))); err != nil {
 				return err
 			}
 		}
