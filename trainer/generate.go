@@ -75,6 +75,8 @@ type query struct {
 
 const queriesFile = "queries"
 
+func (q query) about() target { return target{q.ID, q.Task, q.Split, q.Image} }
+
 // Plan cuts the split into parts.
 func (s *Generate) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, error) {
 	model, err := input(t, "model")
@@ -99,31 +101,7 @@ func (s *Generate) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part,
 		}
 		features = in.Manifest
 	}
-	side, err := t.Out.Side(queriesFile)
-	if err != nil {
-		return nil, err
-	}
-	w, err := shard.NewWriter[query](side, shard.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(w.Write(queries), w.Close(), side.Close(w.Rows())); err != nil {
-		return nil, fmt.Errorf("queries: %w", err)
-	}
-	var parts []pipeline.Part
-	for first := 0; first < len(queries); {
-		last := first + 1
-		for last < len(queries) && !ends(queries[last-1].ID, last-first) {
-			last++
-		}
-		slice, err := json.Marshal(span{first, last})
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, pipeline.Part{Index: len(parts), Slice: slice, ID: queriesID(id, queries[first:last], features, where)})
-		first = last
-	}
-	return parts, nil
+	return planParts(t, queriesFile, queries, func(some []query) string { return queriesID(id, some, features, where) })
 }
 
 // modelID is the digest of what decides a model's answers: its tensors, its
@@ -156,20 +134,11 @@ func (s *Generate) modelID(t *pipeline.Task, in *pipeline.Input) (string, error)
 func queriesID(model string, queries []query, features *store.Manifest, where shardOf) string {
 	h := lines{sha256.New()}
 	h.put("model", model)
-	shards := map[int]bool{}
 	for _, q := range queries {
-		at, ok := where[q.Image]
-		if ok {
-			shards[at] = true
-		}
+		_, ok := where[q.Image]
 		h.put("query", q.ID, q.Task, q.Split, q.Image, fmt.Sprint(ok), fmt.Sprint(q.Input))
 	}
-	var sums []string
-	for i := range shards {
-		sums = append(sums, features.Files[i].SHA256)
-	}
-	slices.Sort(sums)
-	h.put(append([]string{"features"}, sums...)...)
+	putFeatures(h, queries, features, where)
 	return h.sum()
 }
 
@@ -257,7 +226,7 @@ func (s *Generate) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (
 		return err
 	}
 	g.Pool, g.Cells = l.Info.Pool, l.Info.Cells
-	found, err := withImages(t, queries, x)
+	found, err := having(t, queries, x)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -325,27 +294,6 @@ func (s *Generate) taskOf(tasks []string, rows string) (int, error) {
 		return 0, nil
 	}
 	return 0, fmt.Errorf("task %s: the model knows %s", name, strings.Join(tasks, ", "))
-}
-
-// withImages leaves out, as dead letters, the queries whose image has no
-// features.
-func withImages(t *pipeline.Task, queries []query, x *vectors.Index) ([]query, error) {
-	t.Rows(int64(len(queries)))
-	if x == nil {
-		return queries, nil
-	}
-	var found []query
-	for _, q := range queries {
-		if _, _, ok := x.Find(q.Image); ok {
-			found = append(found, q)
-			continue
-		}
-		corpus, _, _ := strings.Cut(q.ID, "/")
-		if err := t.Dead(pipeline.DeadLetter{Corpus: corpus, Task: q.Task, Field: "image", Reason: "the image has no features", Raw: []byte(q.ID + "\t" + q.Image)}); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }
 
 // write answers the queries and writes their predictions.

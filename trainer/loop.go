@@ -2,11 +2,9 @@ package trainer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -197,59 +195,19 @@ func (r *run) close() error {
 	return err
 }
 
-const (
-	stateModel = "ort-training"
-	bestPrefix = "best/"
-)
+// snapshot is what is saved.
+func (r *run) snapshot() *snapshot {
+	return &snapshot{"ort-training", map[string]string{}, &r.st, r.model.Params(), r.adam}
+}
 
 // resume takes the newest saved state, if there is one.
-func (r *run) resume() error {
-	step, dir, ok, err := r.t.LatestCheckpoint()
-	if err != nil || !ok {
-		return err
-	}
-	c, f, err := ckpt.Load(dir)
-	if err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	defer f.Close()
-	if c.Model != stateModel {
-		return fmt.Errorf("resume at step %d: a state of %q, want %q", step, c.Model, stateModel)
-	}
-	if err := json.Unmarshal(c.State, &r.st); err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	if err := errors.Join(ckpt.Restore(f, r.model.Params(), true), r.adam.Restore(f)); err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	if r.st.Best != nil {
-		for _, p := range r.model.Params().All() {
-			x, err := f.Floats(bestPrefix + p.Path)
-			if err != nil {
-				return fmt.Errorf("resume at step %d: %w", step, err)
-			}
-			r.best = append(r.best, ckpt.Slice(p.Path, x, p.Shape...))
-		}
-	}
-	r.t.Log.Info("resumed", "step", step)
-	return nil
+func (r *run) resume() (err error) {
+	r.best, err = r.snapshot().load(r.t, func() bool { return r.st.Best != nil })
+	return err
 }
 
 // save keeps the state of the run.
-func (r *run) save(ctx context.Context) error {
-	return r.t.SaveCheckpoint(ctx, r.st.Step, func(dir string) error {
-		text, err := json.Marshal(&r.st)
-		if err != nil {
-			return err
-		}
-		tensors := slices.Concat(ckpt.Params(r.model.Params(), true), r.adam.Tensors())
-		for _, b := range r.best {
-			b.Name = bestPrefix + b.Name
-			tensors = append(tensors, b)
-		}
-		return ckpt.Save(dir, ckpt.Checkpoint{Model: stateModel, State: text, Config: json.RawMessage("{}")}, tensors)
-	})
-}
+func (r *run) save(ctx context.Context) error { return r.snapshot().save(ctx, r.t, r.st.Step, r.best) }
 
 // loop makes all steps that are left.
 func (r *run) loop(ctx context.Context) (err error) {
@@ -459,28 +417,7 @@ func (r *run) publish() error {
 			result.Loss = p.Value
 		}
 	}
-	out, err := r.t.Out.Create(ckpt.WeightsFile, "safetensors")
-	if err != nil {
-		return err
-	}
-	c := ckpt.Checkpoint{Model: ModelKind}
-	if c.Weights, err = ckpt.WriteWeights(out, weights); err != nil {
-		return err
-	}
-	if err := out.Close(0); err != nil {
-		return err
-	}
-	if c.Config, err = json.Marshal(r.info); err != nil {
-		return err
-	}
-	if c.State, err = json.Marshal(result); err != nil {
-		return err
-	}
-	text, err := c.Encode()
-	if err != nil {
-		return err
-	}
-	if err := writeFile(r.t.Out, ckpt.ConfigFile, text); err != nil {
+	if err := writeCheckpoint(r.t.Out, ModelKind, r.info, result, weights); err != nil {
 		return err
 	}
 	if err := r.copyVocab(); err != nil {

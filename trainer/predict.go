@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 	"strings"
 
@@ -86,18 +84,7 @@ type target struct {
 
 const targetsFile = "targets"
 
-// A span is a part's slice of the targets.
-type span struct {
-	First int `json:"first"`
-	Last  int `json:"last"` // not included
-}
-
-// Parts end behind an example of which one byte of the id's hash is 0, so that
-// one added example redoes one part; they hold a least and a most.
-const (
-	partLeast = 64
-	partMost  = 1024
-)
+func (x target) about() target { return x }
 
 // Plan cuts the split into parts.
 func (s *Predict) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, error) {
@@ -123,40 +110,7 @@ func (s *Predict) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, 
 	if _, err := openVectors(features, &files, where); err != nil {
 		return nil, err
 	}
-	side, err := t.Out.Side(targetsFile)
-	if err != nil {
-		return nil, err
-	}
-	w, err := shard.NewWriter[target](side, shard.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(w.Write(targets), w.Close(), side.Close(w.Rows())); err != nil {
-		return nil, fmt.Errorf("targets: %w", err)
-	}
-	var parts []pipeline.Part
-	for first := 0; first < len(targets); {
-		last := first + 1
-		for last < len(targets) && !ends(targets[last-1].ID, last-first) {
-			last++
-		}
-		slice, err := json.Marshal(span{first, last})
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, pipeline.Part{
-			Index: len(parts), Slice: slice,
-			ID: partID(modelID, targets[first:last], features.Manifest, where),
-		})
-		first = last
-	}
-	return parts, nil
-}
-
-// ends reports whether a part of n examples ends behind an example.
-func ends(id string, n int) bool {
-	sum := sha256.Sum256([]byte(id))
-	return n >= partMost || n >= partLeast && int(sum[0]) == 0
+	return planParts(t, targetsFile, targets, func(some []target) string { return partID(modelID, some, features.Manifest, where) })
 }
 
 // weightsID is the digest of what decides a model's captions: its weights, its
@@ -180,37 +134,16 @@ func weightsID(in *pipeline.Input) (string, error) {
 	return h.sum(), nil
 }
 
-// lines is a hash over lines of texts.
-type lines struct{ hash.Hash }
-
-func (h lines) put(parts ...string) {
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s ", len(p), p)
-	}
-	fmt.Fprintln(h)
-}
-
-func (h lines) sum() string { return hex.EncodeToString(h.Sum(nil)) }
-
 // partID is the digest of all that decides a part: the model, its examples and
 // images, and the shards that hold their features.
 func partID(model string, targets []target, features *store.Manifest, where shardOf) string {
 	h := lines{sha256.New()}
 	h.put("model", model)
-	shards := map[int]bool{}
 	for _, x := range targets {
-		at, ok := where[x.Image]
-		if ok {
-			shards[at] = true
-		}
+		_, ok := where[x.Image]
 		h.put("target", x.ID, x.Task, x.Split, x.Image, fmt.Sprint(ok))
 	}
-	var sums []string
-	for i := range shards {
-		sums = append(sums, features.Files[i].SHA256)
-	}
-	slices.Sort(sums)
-	h.put(append([]string{"features"}, sums...)...)
+	putFeatures(h, targets, features, where)
 	return h.sum()
 }
 
@@ -272,7 +205,7 @@ func exchange(targets []target, seed uint64) {
 
 // Run captions one part.
 func (s *Predict) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (err error) {
-	targets, err := partTargets(t, p)
+	targets, err := sliceOf[target](t, p, targetsFile)
 	if err != nil {
 		return err
 	}
@@ -304,7 +237,7 @@ func (s *Predict) Run(ctx context.Context, t *pipeline.Task, p pipeline.Part) (e
 	if err != nil {
 		return err
 	}
-	found, err := withFeatures(t, targets, x)
+	found, err := having(t, targets, x)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -327,62 +260,6 @@ func (s *Predict) captioner(l *Loaded, model Files) (*Captioner, error) {
 	}
 	c.Legacy = s.LegacyCache
 	return c, nil
-}
-
-func partTargets(t *pipeline.Task, p pipeline.Part) ([]target, error) {
-	return sliceOf[target](t, p, targetsFile)
-}
-
-// sliceOf reads a part's rows of a side file that Plan left.
-func sliceOf[T any](t *pipeline.Task, p pipeline.Part, name string) ([]T, error) {
-	var at span
-	if err := json.Unmarshal(p.Slice, &at); err != nil {
-		return nil, fmt.Errorf("part %d: slice: %w", p.Index, err)
-	}
-	f, err := t.OpenSide(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := shard.Open[T](f, f.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	var out []T
-	n := 0
-	for g := 0; g < r.RowGroups() && n < at.Last; g++ {
-		size := int(r.GroupRows(g))
-		if n+size > at.First {
-			rows, err := r.ReadGroup(g)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			out = append(out, rows[max(at.First-n, 0):min(at.Last-n, size)]...)
-		}
-		n += size
-	}
-	if len(out) != at.Last-at.First {
-		return nil, fmt.Errorf("%s: %d of %d rows", name, len(out), at.Last-at.First)
-	}
-	return out, nil
-}
-
-// withFeatures leaves out, as dead letters, the examples whose image has no
-// features.
-func withFeatures(t *pipeline.Task, targets []target, x *vectors.Index) ([]target, error) {
-	var found []target
-	t.Rows(int64(len(targets)))
-	for _, e := range targets {
-		if _, _, ok := x.Find(e.Image); ok {
-			found = append(found, e)
-			continue
-		}
-		corpus, _, _ := strings.Cut(e.ID, "/")
-		if err := t.Dead(pipeline.DeadLetter{Corpus: corpus, Task: e.Task, Field: "image", Reason: "the image has no features", Raw: []byte(e.ID + "\t" + e.Image)}); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
 }
 
 // write decodes the targets and writes their predictions.

@@ -3,7 +3,6 @@ package trainer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -325,69 +324,22 @@ func (r *tuning) close() error {
 	return err
 }
 
-const tuneStateModel = "t5-tuning"
-
 // trainedParams are the parameters that are not frozen.
-func (r *tuning) trainedParams() []*nn.Param {
-	return slices.DeleteFunc(slices.Clone(r.model.Params().All()), func(p *nn.Param) bool { return p.Frozen })
+func (r *tuning) trainedParams() []*nn.Param { return r.snapshot().trained() }
+
+// snapshot is what is saved. Where each task's examples stand follows from the
+// number of steps.
+func (r *tuning) snapshot() *snapshot {
+	return &snapshot{"t5-tuning", map[string]string{"backbone": r.info.Backbone}, &r.st, r.model.Params(), r.opt}
 }
 
 // resume takes the newest saved state, if there is one.
-func (r *tuning) resume() error {
-	step, dir, ok, err := r.t.LatestCheckpoint()
-	if err != nil || !ok {
-		return err
-	}
-	c, f, err := ckpt.Load(dir)
-	if err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	defer f.Close()
-	var config struct {
-		Backbone string `json:"backbone"`
-	}
-	if err := json.Unmarshal(c.Config, &config); err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	if c.Model != tuneStateModel || config.Backbone != r.info.Backbone {
-		return fmt.Errorf("resume at step %d: a state of %q over backbone %.12s, want %q over %.12s", step, c.Model, config.Backbone, tuneStateModel, r.info.Backbone)
-	}
-	if err := json.Unmarshal(c.State, &r.st); err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	if err := errors.Join(ckpt.Restore(f, r.model.Params(), false), r.opt.Restore(f)); err != nil {
-		return fmt.Errorf("resume at step %d: %w", step, err)
-	}
-	if r.st.Best != nil {
-		for _, p := range r.trainedParams() {
-			x, err := f.Floats(bestPrefix + p.Path)
-			if err != nil {
-				return fmt.Errorf("resume at step %d: %w", step, err)
-			}
-			r.best = append(r.best, ckpt.Slice(p.Path, x, p.Shape...))
-		}
-	}
-	r.t.Log.Info("resumed", "step", step)
-	return nil
+func (r *tuning) resume() (err error) {
+	r.best, err = r.snapshot().load(r.t, func() bool { return r.st.Best != nil })
+	return err
 }
 
-// save keeps the state of the run: trained tensors, optimiser, counters. Where
-// each task's examples stand follows from the number of steps.
+// save keeps the state of the run.
 func (r *tuning) save(ctx context.Context) error {
-	return r.t.SaveCheckpoint(ctx, r.st.Step, func(dir string) error {
-		text, err := json.Marshal(&r.st)
-		if err != nil {
-			return err
-		}
-		config, err := json.Marshal(map[string]string{"backbone": r.info.Backbone})
-		if err != nil {
-			return err
-		}
-		tensors := slices.Concat(ckpt.Params(r.model.Params(), false), r.opt.Tensors())
-		for _, b := range r.best {
-			b.Name = bestPrefix + b.Name
-			tensors = append(tensors, b)
-		}
-		return ckpt.Save(dir, ckpt.Checkpoint{Model: tuneStateModel, State: text, Config: config}, tensors)
-	})
+	return r.snapshot().save(ctx, r.t, r.st.Step, r.best)
 }
