@@ -202,27 +202,52 @@ func (d *Device) runHeads(n int) {
 	d.pool.Run(j, (n+j.chunk-1)/j.chunk)
 }
 
-// Tile does one head, or some.
+// Tile does one head, or some. What the thread probably does next is fetched
+// ahead.
 func (j *attendJob) Tile(thread, t int) {
 	heads := j.b / j.group * j.h
 	switch {
 	case j.serial:
 		for i := range heads {
-			j.headBack(thread, i/j.h, i%j.h)
+			j.headBack(thread, i, i+1)
 		}
 	case j.inOrder:
-		for kb := range j.b / j.group {
-			j.headBack(thread, kb, t)
+		for i := t; i < heads; i += j.h {
+			j.headBack(thread, i, i+j.h)
 		}
 	default:
-		for i := t * j.chunk; i < min((t+1)*j.chunk, heads*j.parts); i++ {
-			head := i / j.parts
+		end := min((t+1)*j.chunk, heads*j.parts)
+		for i := t * j.chunk; i < end; i++ {
+			next := i + 1
+			if next == end {
+				next = (t + j.d.pool.Threads()) * j.chunk
+			}
 			if j.back {
-				j.headBack(thread, head/j.h, head%j.h)
+				j.headBack(thread, i, next)
 			} else {
-				j.head(thread, head/j.h, head%j.h, i%j.parts)
+				j.head(thread, i/j.parts, i%j.parts, next/j.parts)
 			}
 		}
+	}
+}
+
+// aheadRows is how many rows of a head are fetched ahead at most.
+const aheadRows = 128
+
+// ahead says what of a head is to be fetched before it is begun, if there is
+// one.
+func (j *attendJob) ahead(a *gemm.Ahead, head int) {
+	if head >= j.b/j.group*j.h {
+		return
+	}
+	keys, queries := head/j.h*j.cap*j.dim+head%j.h*j.dh, head/j.h*j.group*j.tq*j.dim+head%j.h*j.dh
+	a.Add(j.k[keys:], j.dim, min(j.tk, aheadRows), j.dh)
+	a.Add(j.v[keys:], j.dim, min(j.tk, aheadRows), j.dh)
+	rows := min(j.tq, j.rows, aheadRows)
+	a.Add(j.q[queries:], j.dim, rows, j.dh)
+	a.Add(j.out[queries:], j.dim, rows, j.dh)
+	if j.back {
+		a.Add(j.dout[queries:], j.dim, rows, j.dh)
 	}
 }
 
@@ -239,27 +264,27 @@ func (j *attendJob) values(dst, v []float32, kb, h int) []float32 {
 }
 
 // head computes a part of a head's queries.
-func (j *attendJob) head(thread, kb, h, part int) {
+func (j *attendJob) head(thread, head, part, next int) {
+	kb, h := head/j.h, head%j.h
 	if j.tq == 0 {
 		return
 	}
 	tiles := (j.tq + j.rows - 1) / j.rows
 	lo, hi := part*tiles/j.parts*j.rows, min((part+1)*tiles/j.parts*j.rows, j.tq)
 	buf := j.d.local[thread].take(j.wordsKeys + j.wordsValues + j.wordsRow + j.wordsGemm)
-	first := min(j.rows, hi-lo)
-	if b, at := kb*j.group, (kb*j.group*j.tq+lo)*j.dim+h*j.dh; b < j.b {
-		attend.Fetch(j.q[at:], j.dim, first, j.dh)
-		attend.Fetch(j.out[at:], j.dim, first, j.dh)
-	}
 	keys := j.keys(buf[:j.wordsKeys], j.k, kb, h)
 	values := j.values(buf[j.wordsKeys:][:j.wordsValues], j.v, kb, h)
 	s := buf[j.wordsKeys+j.wordsValues:]
 	s, free := s[:j.wordsRow], s[j.wordsRow:]
+	var ahead gemm.Ahead
+	if next != head {
+		j.ahead(&ahead, next)
+	}
 	for b := kb * j.group; b < (kb+1)*j.group; b++ {
 		for i := lo; i < hi; i += j.rows {
 			m := min(j.rows, hi-i)
-			if n := j.seen(i + m); n == j.tk || !j.tile(s, keys, values, free, b, h, i, m, n, false) {
-				j.tile(s, keys, values, free, b, h, i, m, j.tk, true)
+			if n := j.seen(i + m); n == j.tk || !j.tile(s, keys, values, free, &ahead, b, h, i, m, n, false) {
+				j.tile(s, keys, values, free, &ahead, b, h, i, m, j.tk, true)
 			}
 		}
 	}
@@ -279,9 +304,9 @@ const farHidden = -1e6
 
 // tile computes m queries from i on over the first n keys. Unless all is set it
 // gives up, and reports false, if a query sees none of them.
-func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all bool) bool {
+func (j *attendJob) tile(s, keys, values, free []float32, ahead *gemm.Ahead, b, h, i, m, n int, all bool) bool {
 	at, first := (b*j.tq+i)*j.dim+h*j.dh, (b*j.h+h)*j.tq+i
-	p := gemm.Product{M: m, N: n, K: j.dh, A: j.q[at:], RowA: j.dim, StepA: 1, B: keys, Packed: true, C: s, LDC: j.ld}
+	p := gemm.Product{M: m, N: n, K: j.dh, A: j.q[at:], RowA: j.dim, StepA: 1, B: keys, Packed: true, C: s, LDC: j.ld, Ahead: ahead}
 	p.Block(0, m, 0, n, free)
 	var tops, sums [attendRows]float32
 	r := j.scores(s, b, h, i, 0, m, n)
@@ -289,8 +314,8 @@ func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all
 		part := r.Slice(row, min(row+fetchRows, m))
 		if next := i + m + row; next < j.tq {
 			rows, at := min(fetchRows, j.tq-next), (b*j.tq+next)*j.dim+h*j.dh
-			attend.Fetch(j.q[at:], j.dim, rows, j.dh)
-			attend.Fetch(j.out[at:], j.dim, rows, j.dh)
+			gemm.Fetch(j.q[at:], j.dim, rows, j.dh)
+			gemm.Fetch(j.out[at:], j.dim, rows, j.dh)
 		}
 		part.Softmax(tops[row:], sums[row:])
 	}
@@ -309,7 +334,7 @@ func (j *attendJob) tile(s, keys, values, free []float32, b, h, i, m, n int, all
 	if j.drop.Below != 0 {
 		j.dropRows(s, first, 0, m, n)
 	}
-	p = gemm.Product{M: m, N: j.dh, K: n, A: s, RowA: j.ld, StepA: 1, B: values, Packed: true, PanelRows: j.tk, C: j.out[at:], LDC: j.dim}
+	p = gemm.Product{M: m, N: j.dh, K: n, A: s, RowA: j.ld, StepA: 1, B: values, Packed: true, PanelRows: j.tk, C: j.out[at:], LDC: j.dim, Ahead: ahead}
 	p.Block(0, m, 0, j.dh, free)
 	for r, sum := range sums[:m] { // a sum of 0 is that of a row of zeros
 		if sum != 0 {
@@ -340,7 +365,8 @@ func (j *attendJob) biasAt(b, h, i int) int { return b*j.biasB + h*j.biasH + i*j
 
 // headBack computes a head's gradients, some keys at a time: for each part of
 // the keys all queries pass by, so that the sums over queries stay in the cache.
-func (j *attendJob) headBack(thread, kb, h int) {
+func (j *attendJob) headBack(thread, head, next int) {
+	kb, h := head/j.h, head%j.h
 	if j.dh == 0 {
 		return
 	}
@@ -355,7 +381,7 @@ func (j *attendJob) headBack(thread, kb, h int) {
 		}
 		return
 	}
-	g := gradTile{attendJob: j, kb: kb, head: h}
+	g := gradTile{attendJob: j, kb: kb, head: h, next: next}
 	dark := g.dark()
 	n := 2*g.wordsKeys + 3*g.wordsValues + 2*g.wordsRow + g.wordsGemm + j.group*j.tq
 	if dark {
@@ -383,7 +409,8 @@ func (j *attendJob) headBack(thread, kb, h int) {
 // A gradTile computes the gradients of tiles of one head.
 type gradTile struct {
 	*attendJob
-	kb, head             int
+	kb, head, next       int
+	ahead                gemm.Ahead
 	k0, nk, done         int // the keys at work, and how many of these have sums so far
 	keysT, valuesT, keys []float32
 	sumK, sumV           []float32 // gradients of the keys and values at work
@@ -425,7 +452,12 @@ func (g *gradTile) reach(b, i, m int) int {
 func (g *gradTile) part(k0, nk int) {
 	g.k0, g.nk, g.done = k0, nk, 0
 	at := (g.kb*g.cap+k0)*g.dim + g.head*g.dh
-	g.fetch(g.kb*g.group*g.tq, min(g.rows, g.group*g.tq))
+	g.ahead.Reset()
+	g.ahead.Add(g.dk[at:], g.dim, min(nk, aheadRows), g.dh)
+	g.ahead.Add(g.dv[at:], g.dim, min(nk, aheadRows), g.dh)
+	if k0+nk == g.tk {
+		g.attendJob.ahead(&g.ahead, g.next)
+	}
 	gemm.Pack(g.keysT, g.k[at:], 1, g.dim, g.dh, nk, 0, panels(nk))
 	gemm.Pack(g.valuesT, g.v[at:], 1, g.dim, g.dh, nk, 0, panels(nk))
 	gemm.Pack(g.keys, g.k[at:], g.dim, 1, nk, g.dh, 0, panels(g.dh))
@@ -449,7 +481,7 @@ func (g *gradTile) part(k0, nk int) {
 // run does m queries from i on and the first n of the keys at work.
 func (g *gradTile) run(b, i, m, n int) {
 	at, first := (b*g.tq+i)*g.dim+g.head*g.dh, (b*g.h+g.head)*g.tq+i
-	product := gemm.Product{M: m, N: n, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: g.p, LDC: g.ld}
+	product := gemm.Product{M: m, N: n, K: g.dh, A: g.q[at:], RowA: g.dim, StepA: 1, B: g.keysT, Packed: true, C: g.p, LDC: g.ld, Ahead: &g.ahead}
 	product.Block(0, m, 0, n, g.free)
 	product.A, product.B, product.C = g.dout[at:], g.valuesT, g.dp
 	product.Block(0, m, 0, n, g.free)
@@ -484,7 +516,7 @@ func (g *gradTile) run(b, i, m, n int) {
 	g.sum(g.sumK, g.dp, g.q[at:], m, n)
 	g.done = max(g.done, n)
 	product = gemm.Product{
-		M: m, N: g.dh, K: n, A: g.dp, RowA: g.ld, StepA: 1, B: g.keys, Packed: true, PanelRows: g.nk, C: g.dq[at:], LDC: g.dim, Load: g.k0 > 0,
+		M: m, N: g.dh, K: n, A: g.dp, RowA: g.ld, StepA: 1, B: g.keys, Packed: true, PanelRows: g.nk, C: g.dq[at:], LDC: g.dim, Load: g.k0 > 0, Ahead: &g.ahead,
 	}
 	product.Block(0, m, 0, g.dh, g.free)
 }
@@ -495,19 +527,19 @@ const fetchRows = 8
 // fetch fetches rows of queries into the cache.
 func (g *gradTile) fetch(row, rows int) {
 	at := row*g.dim + g.head*g.dh
-	attend.Fetch(g.q[at:], g.dim, rows, g.dh)
-	attend.Fetch(g.dout[at:], g.dim, rows, g.dh)
+	gemm.Fetch(g.q[at:], g.dim, rows, g.dh)
+	gemm.Fetch(g.dout[at:], g.dim, rows, g.dh)
 	if g.k0 == 0 {
-		attend.Fetch(g.out[at:], g.dim, rows, g.dh)
+		gemm.Fetch(g.out[at:], g.dim, rows, g.dh)
 	} else {
-		attend.Fetch(g.dq[at:], g.dim, rows, g.dh)
+		gemm.Fetch(g.dq[at:], g.dim, rows, g.dh)
 	}
 }
 
 // sum adds the products of the columns of m rows of scores with x to the sums
 // of the first n keys.
 func (g *gradTile) sum(sums, scores, x []float32, m, n int) {
-	product := gemm.Product{M: n, N: g.dh, K: m, A: scores, RowA: 1, StepA: g.ld, B: x, StepB: g.dim, ColB: 1, C: sums, LDC: g.dh}
+	product := gemm.Product{M: n, N: g.dh, K: m, A: scores, RowA: 1, StepA: g.ld, B: x, StepB: g.dim, ColB: 1, C: sums, LDC: g.dh, Ahead: &g.ahead}
 	if old := min(g.done, n); old > 0 {
 		product.Load = true
 		product.Block(0, old, 0, g.dh, g.free)

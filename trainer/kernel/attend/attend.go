@@ -98,15 +98,6 @@ func Scale(x, by []float32, ld, n int) {
 	}
 }
 
-// Fetch fetches rows of n numbers, ld apart, into the cache, of so many as there
-// are.
-func Fetch(x []float32, ld, rows, n int) {
-	if rows > 0 && n > 0 {
-		_ = x[(rows-1)*ld+n-1]
-		fetch(x, ld, rows, n)
-	}
-}
-
 // Dot fills out with the sums of products of rows of n numbers, ld apart.
 func Dot(out, x, y []float32, ld, n int) {
 	if len(out) == 0 {

@@ -146,5 +146,3 @@ func copyRows(dst, src []float32, ld, from, rows, n int) {
 		copyRowsAVX2(p)
 	}
 }
-
-func fetch(x []float32, ld, rows, n int) { fetchRows(&x[0], 4*ld, rows, n) }

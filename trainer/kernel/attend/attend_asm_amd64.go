@@ -153,8 +153,3 @@ func queryScoresAVX2(p *byte)
 //
 //go:noescape
 func queryValuesAVX2(p *byte)
-
-// fetchRows fetches rows of n numbers, ld bytes apart, into the second-level cache. Neither is 0.
-//
-//go:noescape
-func fetchRows(x *float32, ld int, rows int, n int)

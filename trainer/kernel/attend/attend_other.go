@@ -14,8 +14,6 @@ func (q *Query) scores(s, x, k []float32) { q.scoresGeneric(s, x, k) }
 
 func (q *Query) values(out, s, by, v []float32) { q.valuesGeneric(out, s, by, v) }
 
-func fetch(_ []float32, _, _, _ int) {}
-
 func copyRows(dst, src []float32, ld, from, rows, n int) {
 	copyRowsGeneric(dst, src, ld, from, rows, n)
 }

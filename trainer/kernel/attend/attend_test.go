@@ -60,7 +60,6 @@ func run(l cpuinfo.Level) []float32 {
 			all = append(all, bufs[3]...)
 			part := rows.Slice(1, m)
 			part.Softmax(top[1:], sum[1:])
-			Fetch(cut(5), ld, m, n)
 			Copy(cut(5), cut(6), ld, n, m, n)
 			all = append(append(append(all, bufs[0]...), bufs[3]...), bufs[5]...)
 		}
@@ -89,53 +88,57 @@ func TestBits(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	for _, l := range cpuinfo.Levels() {
-		defer cpuinfo.Limit(l)()
-		for n := range 70 {
-			const rows, guard = 3, 99
-			dst, src := make([]float32, rows*(n+2)), make([]float32, rows*(n+1)+1)
-			for i := range dst {
-				dst[i] = guard
-			}
-			for i := range src {
-				src[i] = float32(i)
-			}
-			Copy(dst, src, n+2, n+1, rows, n)
-			for i, got := range dst {
-				want := float32(i/(n+2)*(n+1) + i%(n+2))
-				if i%(n+2) >= n {
-					want = guard
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			for n := range 70 {
+				const rows, guard = 3, 99
+				dst, src := make([]float32, rows*(n+2)), make([]float32, rows*(n+1)+1)
+				for i := range dst {
+					dst[i] = guard
 				}
-				if got != want {
-					t.Fatalf("%v n=%d: number %d is %g, want %g", l, n, i, got, want)
+				for i := range src {
+					src[i] = float32(i)
+				}
+				Copy(dst, src, n+2, n+1, rows, n)
+				for i, got := range dst {
+					want := float32(i/(n+2)*(n+1) + i%(n+2))
+					if i%(n+2) >= n {
+						want = guard
+					}
+					if got != want {
+						t.Fatalf("%v n=%d: number %d is %g, want %g", l, n, i, got, want)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
 func TestSoftmaxSpecials(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, l := range cpuinfo.Levels() {
-		defer cpuinfo.Limit(l)()
-		for _, n := range []int{1, 7, 32, 45} {
-			x := make([]float32, 3*n)
-			for i := range x {
-				x[i] = -inf
-			}
-			x[n] = nan
-			x[2*n+n/2] = 5
-			r := Rows{X: x, LD: n, M: 3, N: n, See: n, Scale: 1, Hidden: -1e9}
-			top, sum := make([]float32, 3), make([]float32, 3)
-			r.Softmax(top, sum)
-			for i, v := range x[:n] {
-				if v != 0 {
-					t.Errorf("%v n=%d: element %d of a row of -Inf is %g", l, n, i, v)
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			for _, n := range []int{1, 7, 32, 45} {
+				x := make([]float32, 3*n)
+				for i := range x {
+					x[i] = -inf
+				}
+				x[n] = nan
+				x[2*n+n/2] = 5
+				r := Rows{X: x, LD: n, M: 3, N: n, See: n, Scale: 1, Hidden: -1e9}
+				top, sum := make([]float32, 3), make([]float32, 3)
+				r.Softmax(top, sum)
+				for i, v := range x[:n] {
+					if v != 0 {
+						t.Errorf("%v n=%d: element %d of a row of -Inf is %g", l, n, i, v)
+					}
+				}
+				if sum[0] != 0 || sum[1] == sum[1] || sum[2] != 1 || top[2] != 5 {
+					t.Errorf("%v n=%d: sums %v, maxima %v", l, n, sum, top)
 				}
 			}
-			if sum[0] != 0 || sum[1] == sum[1] || sum[2] != 1 || top[2] != 5 {
-				t.Errorf("%v n=%d: sums %v, maxima %v", l, n, sum, top)
-			}
-		}
+		})
 	}
 }
 

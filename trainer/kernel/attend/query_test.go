@@ -121,23 +121,25 @@ func TestQuery(t *testing.T) {
 func TestQuerySpecials(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, l := range cpuinfo.Levels() {
-		defer cpuinfo.Limit(l)()
-		c := newQueryCase(rand.New(rand.NewPCG(1, 2)), 2, 33, 5)
-		for i := range c.q.Slots {
-			c.q.Slots[i] = int32(i)
-		}
-		c.k[2*c.q.LD+32], c.k[3*c.q.LD+33] = nan, inf
-		c.x[33] = 1
-		c.v[1*c.q.LD] = -inf
-		c.run()
-		if !(c.s[2] != c.s[2]) || c.s[5+3] != inf || c.s[1] != c.s[1] {
-			t.Errorf("%v: scores %v", l, c.s)
-		}
-		for i, y := range c.out { // the first head saw a NaN, the second an infinity
-			if i < 33 && y == y || i >= 33 && !math.IsInf(float64(y), 0) {
-				t.Errorf("%v: output %d is %g", l, i, y)
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			c := newQueryCase(rand.New(rand.NewPCG(1, 2)), 2, 33, 5)
+			for i := range c.q.Slots {
+				c.q.Slots[i] = int32(i)
 			}
-		}
+			c.k[2*c.q.LD+32], c.k[3*c.q.LD+33] = nan, inf
+			c.x[33] = 1
+			c.v[1*c.q.LD] = -inf
+			c.run()
+			if !(c.s[2] != c.s[2]) || c.s[5+3] != inf || c.s[1] != c.s[1] {
+				t.Errorf("%v: scores %v", l, c.s)
+			}
+			for i, y := range c.out { // the first head saw a NaN, the second an infinity
+				if i < 33 && y == y || i >= 33 && !math.IsInf(float64(y), 0) {
+					t.Errorf("%v: output %d is %g", l, i, y)
+				}
+			}
+		})
 	}
 }
 

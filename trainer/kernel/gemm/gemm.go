@@ -62,6 +62,8 @@ type Product struct {
 	// RowA is 1 and c has many columns: steps of a that lie far apart share sets
 	// of the cache.
 	CopyA bool
+	// Ahead, if not nil, is fetched meanwhile.
+	Ahead *Ahead
 }
 
 // ScratchLen is how many numbers of scratch memory blocks of so many rows and

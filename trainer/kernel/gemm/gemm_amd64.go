@@ -30,6 +30,9 @@ type call struct {
 	atA      int     // bytes, from a to the tile's first row,
 	nextA    int     // and from a tile's to the next one's
 	rest     int     // of the inner loops' own
+	far      uintptr // rows to be fetched meanwhile,
+	farLD    int     // bytes from one to the next,
+	farRows  int     // and how many are left
 }
 
 // wideColumns returns how many columns the inner loop for so few rows takes:
@@ -80,29 +83,35 @@ func (s *slice) tile(mr, tiles, cols, a, b, c int) {
 			q.ahead, q.stride = q.ahead+uintptr(q.step), (q.ldb+s.tiles-1)/s.tiles
 		}
 	}
-	half := s.Half != nil
-	if cpuinfo.AVX512 {
+	var rows *farRows
+	if !s.Ahead.idle() {
+		rows = s.Ahead.first()
+		q.far, q.farLD, q.farRows = uintptr(unsafe.Pointer(&rows.x[0])), 4*rows.ld, rows.count
+	}
+	switch half := s.Half != nil; {
+	case cpuinfo.AVX512:
 		q.run(mr, cols, 512, half, s.plain && cols < Panel)
-		return
-	}
-	if mr <= 3 && cols == Panel {
+	case mr <= 3 && cols == Panel:
 		q.run(mr, Panel, 256, half, false)
-		return
-	}
-	for done := 0; done < cols; {
-		width := 16
-		if cols-done < 16 {
-			width = 8
-		}
-		q.run(mr, width, 256, half, false)
-		q.tiles, q.atA = tiles, 0
-		done += width
-		q.mask >>= width
-		if done < cols {
-			q.c = (*float32)(unsafe.Add(unsafe.Pointer(q.c), 4*width))
-			if s.d > 0 {
-				q.b = unsafe.Add(q.b, size*width)
+	default:
+		for done := 0; done < cols; {
+			width := 16
+			if cols-done < 16 {
+				width = 8
+			}
+			q.run(mr, width, 256, half, false)
+			q.tiles, q.atA = tiles, 0
+			done += width
+			q.mask >>= width
+			if done < cols {
+				q.c = (*float32)(unsafe.Add(unsafe.Pointer(q.c), 4*width))
+				if s.d > 0 {
+					q.b = unsafe.Add(q.b, size*width)
+				}
 			}
 		}
+	}
+	if rows != nil {
+		s.Ahead.done(rows.count - q.farRows)
 	}
 }

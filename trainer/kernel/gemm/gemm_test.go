@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"espalier/trainer/kernel/cpuinfo"
@@ -268,5 +269,48 @@ func BenchmarkPack(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// TestAhead fetches memory while products are computed, whose results it does
+// not change.
+func TestAhead(t *testing.T) {
+	for _, l := range cpuinfo.Levels() {
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			r := rand.New(rand.NewPCG(3, 3))
+			random := func(n int) []float32 {
+				x := make([]float32, n)
+				for i := range x {
+					x[i] = float32(r.NormFloat64())
+				}
+				return x
+			}
+			const m, n, k = 50, 70, 100
+			p := Product{M: m, N: n, K: k, A: random(m * k), RowA: k, StepA: 1, B: random(PackedLen(k, n)), Packed: true, C: make([]float32, m*n), LDC: n}
+			p.Block(0, m, 0, n, nil)
+			want := slices.Clone(p.C)
+			var a Ahead
+			for _, s := range [][3]int{{7, 200, 130}, {1, 64, 64}, {3, 5, 1}, {0, 4, 4}, {4, 4, 0}} { // rows, ld, n
+				a.Add(random(s[0]*s[1]), s[1], s[0], s[2])
+			}
+			p.Ahead = &a
+			for range 20 {
+				clear(p.C)
+				p.Block(0, m, 0, n, nil)
+				if !slices.Equal(p.C, want) {
+					t.Fatalf("%v: the product is another", l)
+				}
+			}
+			if l != cpuinfo.Portable && !a.idle() {
+				t.Errorf("%v: %d of %d parts fetched", l, a.next, a.n)
+			}
+			for range 2 * aheadParts { // more than there are places for
+				a.Add(p.A, k, m, k)
+			}
+			if a.Reset(); !a.idle() {
+				t.Errorf("%v: Reset leaves something", l)
+			}
+		})
 	}
 }

@@ -70,3 +70,5 @@ func packTurn(dst, b []float32, at, col, k, cols int) {
 		}
 	}
 }
+
+func fetch(x []float32, ld, rows, n int) { fetchRows(&x[0], 4*ld, rows, n) }

@@ -532,3 +532,24 @@ loop:
 	JNE        loop
 	VZEROUPPER
 	RET
+
+// func fetchRows(x *float32, ld int, rows int, n int)
+// Requires: MMX+
+TEXT ·fetchRows(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ ld+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+row:
+	XORQ SI, SI
+
+line:
+	PREFETCHT1 (AX)(SI*4)
+	ADDQ       $0x10, SI
+	CMPQ       SI, BX
+	JL         line
+	ADDQ       CX, AX
+	DECQ       DX
+	JNE        row
+	RET

@@ -43,3 +43,8 @@ func packWideAVX2(dst *float32, src *float32, ld int, k int, far int, panel int)
 //
 //go:noescape
 func packTurnAVX2(dst *float32, src *float32, ld int, cols int, blocks int)
+
+// fetchRows fetches rows of n numbers, ld bytes apart, into the second-level cache. Neither is 0.
+//
+//go:noescape
+func fetchRows(x *float32, ld int, rows int, n int)

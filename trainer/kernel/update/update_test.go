@@ -101,33 +101,35 @@ func TestBits(t *testing.T) {
 func TestGuards(t *testing.T) {
 	const guard = -12345
 	for _, l := range cpuinfo.Levels() {
-		defer cpuinfo.Limit(l)()
-		for n := range 70 {
-			bufs := make([][]float32, 4)
-			for i := range bufs {
-				bufs[i] = make([]float32, n+40)
-				for j := range bufs[i] {
-					bufs[i][j] = guard
+		t.Run(l.String(), func(t *testing.T) {
+			defer cpuinfo.Limit(l)()
+			for n := range 70 {
+				bufs := make([][]float32, 4)
+				for i := range bufs {
+					bufs[i] = make([]float32, n+40)
+					for j := range bufs[i] {
+						bufs[i][j] = guard
+					}
+					for j := range n {
+						bufs[i][7+j] = 1
+					}
 				}
-				for j := range n {
-					bufs[i][7+j] = 1
-				}
-			}
-			cut := func(i int) []float32 { return bufs[i][7:][:n:n] }
-			Adam{Scale: 1, Clip: 1, Beta1: 0.9, Rest1: 0.1, Beta2: 0.9, Rest2: 0.1, Rate: 0.1, Root: 1, Decay: 1}.Update(cut(0), cut(1), cut(2), cut(3))
-			SGD{Scale: 1, Clip: 1, Rate: 0.1}.Update(cut(0), cut(1), nil)
-			SGD{Scale: 1, Clip: 1, Rate: 0.1, Ahead: 1}.Update(cut(0), cut(1), cut(2))
-			Means(cut(3), cut(1), 1, 1, 0.5)
-			Adafactor(cut(0), cut(1), cut(3), cut(2), true, 1, 1, 0.5)
-			SumSquares(cut(0), cut(1), n, 1)
-			for i := range bufs {
-				for j, v := range bufs[i] {
-					if (j < 7 || j >= 7+n) && v != guard {
-						t.Fatalf("%v: n=%d: element %d outside operand %d was written", l, n, j-7, i)
+				cut := func(i int) []float32 { return bufs[i][7:][:n:n] }
+				Adam{Scale: 1, Clip: 1, Beta1: 0.9, Rest1: 0.1, Beta2: 0.9, Rest2: 0.1, Rate: 0.1, Root: 1, Decay: 1}.Update(cut(0), cut(1), cut(2), cut(3))
+				SGD{Scale: 1, Clip: 1, Rate: 0.1}.Update(cut(0), cut(1), nil)
+				SGD{Scale: 1, Clip: 1, Rate: 0.1, Ahead: 1}.Update(cut(0), cut(1), cut(2))
+				Means(cut(3), cut(1), 1, 1, 0.5)
+				Adafactor(cut(0), cut(1), cut(3), cut(2), true, 1, 1, 0.5)
+				SumSquares(cut(0), cut(1), n, 1)
+				for i := range bufs {
+					for j, v := range bufs[i] {
+						if (j < 7 || j >= 7+n) && v != guard {
+							t.Fatalf("%v: n=%d: element %d outside operand %d was written", l, n, j-7, i)
+						}
 					}
 				}
 			}
-		}
+		})
 	}
 }
 

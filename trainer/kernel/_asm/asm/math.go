@@ -47,7 +47,7 @@ func (i ISA) power(n Vec) Vec {
 	return i.ShiftLeft(i.AddInt(n, Bits(127)), 23)
 }
 
-// Exp returns exp(x), within 1 ulp, rounded once where the result is denormal;
+// Exp returns exp(x), within 1.02 ulp, rounded once where the result is denormal;
 // NaN for NaN.
 func (i ISA) Exp(x Vec) Vec {
 	return i.expAbove(i.Min(i.Copy(F(100)), x)) // x where it is NaN

@@ -57,7 +57,6 @@ func main() {
 		queryScores(i)
 		queryValues(i)
 	}
-	fetchRows()
 	Generate()
 }
 
@@ -359,26 +358,6 @@ func dotRows(i asm.ISA) {
 	}, func() {})
 	VMOVSS(asm.Join(i, acc, func(i asm.ISA, a, b vec) vec { return i.Add(a, b) }).AsX(), Mem{Base: l.ptr[offA]})
 	l.next(order)
-}
-
-// fetchRows fetches rows into the second-level cache.
-func fetchRows() {
-	TEXT("fetchRows", NOSPLIT, "func(x *float32, ld, rows, n int)")
-	Pragma("noescape")
-	Doc("fetchRows fetches rows of n numbers, ld bytes apart, into the second-level cache. Neither is 0.")
-	x, ld, rows, n := Load(Param("x"), GP64()), Load(Param("ld"), GP64()), Load(Param("rows"), GP64()), Load(Param("n"), GP64())
-	at := GP64()
-	Label("row")
-	XORQ(at, at)
-	Label("line")
-	PREFETCHT1(Mem{Base: x, Index: at, Scale: 4})
-	ADDQ(U8(16), at)
-	CMPQ(at, n)
-	JL(LabelRef("line"))
-	ADDQ(ld, x)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	RET()
 }
 
 // copyRows copies rows, and fetches the places of those to come: a store alone

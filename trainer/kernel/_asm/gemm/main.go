@@ -42,6 +42,9 @@ const (
 	offAtA    = 104
 	offNextA  = 112
 	offRest   = 120
+	offFar    = 128
+	offFarLD  = 136
+	offFarN   = 144
 )
 
 // Of at least long steps, the last late ones come after c has been fetched for
@@ -140,6 +143,7 @@ func (k *kernel) emit() {
 	ADDQ(Mem{Base: k.p, Disp: offAtA}, pa)
 	var ahead, stride reg.GPVirtual
 	if k.prefetches() {
+		k.far()
 		ahead, stride = k.ahead()
 	}
 	var pa7 reg.GPVirtual
@@ -311,6 +315,32 @@ func (k *kernel) ahead() (p, stride reg.GPVirtual) {
 	MOVQ(Mem{Base: k.p, Disp: offAhead}, p)
 	MOVQ(Mem{Base: k.p, Disp: offStride}, stride)
 	return p, stride
+}
+
+// far fetches what the argument block names beside the operands, some rows of
+// 256 bytes with each tile.
+func (k *kernel) far() {
+	const most = 4
+	rows, from := k.arg(offFarN), GP64()
+	TESTQ(rows, rows)
+	JE(LabelRef("near"))
+	MOVQ(Mem{Base: k.p, Disp: offFar}, from)
+	for r := range most {
+		if r > 0 {
+			ADDQ(Mem{Base: k.p, Disp: offFarLD}, from)
+			DECQ(rows)
+			JE(LabelRef("fetched"))
+		}
+		for at := 0; at < 256; at += 64 {
+			PREFETCHT1(Mem{Base: from, Disp: at})
+		}
+	}
+	ADDQ(Mem{Base: k.p, Disp: offFarLD}, from)
+	DECQ(rows)
+	Label("fetched")
+	MOVQ(from, Mem{Base: k.p, Disp: offFar})
+	MOVQ(rows, Mem{Base: k.p, Disp: offFarN})
+	Label("near")
 }
 
 // start fills the accumulators with zeros, or with c.

@@ -16,6 +16,7 @@ func main() {
 		wide(isa)
 		turn(isa)
 	}
+	fetchRows()
 	Generate()
 }
 
@@ -132,5 +133,25 @@ func turn(isa asm.ISA) {
 	DECQ(n)
 	JNE(LabelRef("loop"))
 	VZEROUPPER()
+	RET()
+}
+
+// fetchRows fetches rows into the second-level cache.
+func fetchRows() {
+	TEXT("fetchRows", NOSPLIT, "func(x *float32, ld, rows, n int)")
+	Pragma("noescape")
+	Doc("fetchRows fetches rows of n numbers, ld bytes apart, into the second-level cache. Neither is 0.")
+	x, ld, rows, n := Load(Param("x"), GP64()), Load(Param("ld"), GP64()), Load(Param("rows"), GP64()), Load(Param("n"), GP64())
+	at := GP64()
+	Label("row")
+	XORQ(at, at)
+	Label("line")
+	PREFETCHT1(Mem{Base: x, Index: at, Scale: 4})
+	ADDQ(U8(16), at)
+	CMPQ(at, n)
+	JL(LabelRef("line"))
+	ADDQ(ld, x)
+	DECQ(rows)
+	JNE(LabelRef("row"))
 	RET()
 }
