@@ -37,19 +37,20 @@ type attendJob struct {
 	wordsGemm                        int  // and what products use
 }
 
-// attendRows is the most queries of a tile.
-const attendRows = 56
+// A tile has at most so many queries, and fewer where all of them pass over
+// keys that none of them sees.
+const (
+	attendRows = 128
+	causalRows = 56
+)
 
 // attendPad is how much longer than a row of scores the step from one to the
 // next is: steps of a multiple of 2048 bytes share sets of the cache.
 const attendPad = 16
 
-// Backward, tiles have at most so many queries and keys. The more, the rarer
-// sums over queries and over keys are loaded and stored.
-const (
-	backRows = 128
-	backKeys = 512
-)
+// backKeys is the most keys of a tile, backward. The more queries and keys, the
+// rarer sums over them are loaded and stored.
+const backKeys = 512
 
 // Floating-point work below which heads are done together.
 const attendWork = 1 << 17
@@ -76,17 +77,22 @@ func (d *Device) planAttend(q, k, v tensor.Tensor, a *op.Attention) *attendJob {
 	return j
 }
 
+// mostRows is the most queries of a tile.
+func (j *attendJob) mostRows() int {
+	if j.seen(0) < j.tk {
+		return causalRows
+	}
+	return attendRows
+}
+
 // planForward cuts heads into tiles of queries with all their keys.
 func (j *attendJob) planForward() {
-	switch { // at most about 2^15 scores in a tile, for any number of threads
-	case j.tk <= 512:
-		j.rows = attendRows
-	case j.tk <= 1024:
-		j.rows = 28
-	case j.tk <= 2048:
-		j.rows = 14
-	default:
-		j.rows = 7
+	j.rows = j.mostRows()
+	for j.rows > 8 && j.rows*j.tk > attendRows*512 {
+		j.rows /= 2
+	}
+	for j.rows > 16 && j.b/j.group*j.h*((j.tq+j.rows-1)/j.rows) < 2*j.d.pool.Threads() {
+		j.rows /= 2
 	}
 	j.rows = min(j.rows, max(j.tq, 1))
 	j.wordsKeys, j.wordsValues = gemm.PackedLen(j.dh, j.tk), gemm.PackedLen(j.tk, j.dh)
@@ -102,7 +108,7 @@ func (j *attendJob) planBack() {
 		parts := max((n+size-1)/size, 1)
 		return max((n+parts-1)/parts+unit-1, 1) / unit * unit
 	}
-	j.rows, j.span = min(even(j.tq, backRows, 8), max(j.tq, 1)), even(max(j.tk, 1), backKeys, gemm.Panel)
+	j.rows, j.span = min(even(j.tq, j.mostRows(), 8), max(j.tq, 1)), even(max(j.tk, 1), backKeys, gemm.Panel)
 	j.wordsKeys, j.wordsValues = gemm.PackedLen(j.dh, j.span), gemm.PackedLen(j.span, j.dh)
 	j.ld = j.span + attendPad
 	j.wordsRow = j.rows * j.ld
