@@ -186,11 +186,17 @@ type slice struct {
 	plain             bool      // b lies as it was given: its last panel is not padded
 }
 
+// copyAhead is how many steps ahead copySteps fetches.
+const copyAhead = 8
+
 // copySteps copies the part of a whose RowA is 1.
 func (s *slice) copySteps(dst []float32) {
 	from := s.A[s.i+s.l*s.StepA:]
 	s.a, s.atA, s.stepA = dst, 0, aligned(s.rows)
 	for l := range s.d {
+		if far := l + copyAhead; l%copyAhead == 0 && far < s.d {
+			fetch(from[far*s.StepA:], s.StepA, min(copyAhead, s.d-far), s.rows)
+		}
 		copy(dst[l*s.stepA:][:s.rows], from[l*s.StepA:])
 	}
 }
