@@ -33,7 +33,7 @@ func loadText(ctx context.Context, t *pipeline.Task, dev op.Device, files Files)
 	if err != nil {
 		return nil, fmt.Errorf("input model: %w", err)
 	}
-	m := TextModel{Half: info.Half, Random: info.Random}
+	m := TextModel{Half: info.Half, Round: info.Round, Random: info.Random}
 	back, release, err := openBackbone(ctx, t, &m, info.Vocab)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func LoadText(dev op.Device, files Files, backbone string) (*TextLoaded, error) 
 	case backbone == "":
 		return nil, errors.New("the folder of the backbone is wanted: a checkpoint has only what was trained")
 	default:
-		back, err = t5.Open(dev, backbone, t5.OpenOptions{Half: info.Half})
+		back, err = t5.Open(dev, backbone, t5.OpenOptions{Half: info.Half, Round: info.Round})
 	}
 	if err != nil {
 		return nil, err

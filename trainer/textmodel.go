@@ -27,6 +27,7 @@ import (
 type TextModel struct {
 	Kind   string      `yaml:"kind" json:"kind" doc:"t5"`
 	Half   bool        `yaml:"half" json:"half,omitempty" doc:"keep frozen matrices as bfloat16"`
+	Round  bool        `yaml:"round" json:"round,omitempty" doc:"with half: round what frozen matrices read to bfloat16 too, which is faster"`
 	Pool   int         `yaml:"pool" json:"pool,omitempty" doc:"side of the grid of features after adaptive maximum pooling; by default as it is"`
 	Drop   *float64    `yaml:"drop" json:"drop,omitempty" doc:"dropout; by default what the backbone's config.json says"`
 	Random *RandomText `yaml:"random" json:"random,omitempty" doc:"a backbone of random weights, instead of the input backbone"`
@@ -57,6 +58,9 @@ func (m *TextModel) check() error {
 	}
 	if m.Pool < 0 {
 		errs = append(errs, fmt.Errorf("model.pool: %d, want at least 1", m.Pool))
+	}
+	if m.Round && (!m.Half || m.Random != nil) {
+		errs = append(errs, errors.New("model.round: only with half, and not of random weights"))
 	}
 	if r := m.Random; r != nil {
 		r.Width, r.Heads, r.Layers = cmp.Or(r.Width, 64), cmp.Or(r.Heads, 4), cmp.Or(r.Layers, 2)
@@ -94,6 +98,7 @@ type TextInfo struct {
 	Backbone  string           `json:"backbone"` // digest of its weights
 	Random    *RandomText      `json:"random,omitempty"`
 	Half      bool             `json:"half,omitempty"`
+	Round     bool             `json:"round,omitempty"`
 	Trained   int              `json:"trained"`    // values
 	Size      int              `json:"size"`       // values of the backbone
 	MaxTarget int              `json:"max_target"` // longest target of the training, EOS counted
@@ -135,7 +140,7 @@ func openBackbone(ctx context.Context, t *pipeline.Task, m *TextModel, v tokens.
 		if err != nil {
 			return nil, nil, err
 		}
-		key = fmt.Sprintf("t5 %s half=%v", in.Manifest.Digest, m.Half)
+		key = fmt.Sprintf("t5 %s half=%v round=%v", in.Manifest.Digest, m.Half, m.Round)
 	}
 	x, release, err := t.Share(ctx, key, func(context.Context) (any, func(), error) {
 		dev := cpu.New(1)
@@ -144,7 +149,7 @@ func openBackbone(ctx context.Context, t *pipeline.Task, m *TextModel, v tokens.
 		if m.Random != nil {
 			b, err = t5.Random(dev, m.Random.config(v), m.Random.Seed)
 		} else {
-			b, err = readBackbone(t.In["backbone"], dev, m.Half)
+			b, err = readBackbone(t.In["backbone"], dev, t5.OpenOptions{Half: m.Half, Round: m.Round})
 		}
 		if err != nil {
 			return nil, nil, errors.Join(err, dev.Close())
@@ -159,7 +164,7 @@ func openBackbone(ctx context.Context, t *pipeline.Task, m *TextModel, v tokens.
 
 // readBackbone opens the folder of a published model, which its config.json
 // marks. Each file is opened once through the input, which verifies it.
-func readBackbone(in *pipeline.Input, dev op.Device, half bool) (*t5.Backbone, error) {
+func readBackbone(in *pipeline.Input, dev op.Device, o t5.OpenOptions) (*t5.Backbone, error) {
 	config := ""
 	for _, e := range in.Manifest.Files {
 		if name := filepath.Base(e.Name); name == "config.json" && (config == "" || len(e.Name) < len(config)) {
@@ -189,7 +194,7 @@ func readBackbone(in *pipeline.Input, dev op.Device, half bool) (*t5.Backbone, e
 			return nil, err
 		}
 	}
-	b, err := t5.Open(dev, dir, t5.OpenOptions{Half: half})
+	b, err := t5.Open(dev, dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("input %s: %w", in.Name, err)
 	}

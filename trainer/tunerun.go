@@ -119,7 +119,7 @@ func (s *Tune) open(ctx context.Context, t *pipeline.Task) (_ *tuning, err error
 	if err := r.openSet(); err != nil {
 		return nil, err
 	}
-	r.info.Method, r.info.Vocab, r.info.Random, r.info.Half = s.Method, vocab, s.Model.Random, s.Model.Half
+	r.info.Method, r.info.Vocab, r.info.Random, r.info.Half, r.info.Round = s.Method, vocab, s.Model.Random, s.Model.Half, s.Model.Round
 	if err := r.openModel(ctx, vocab); err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (t *t5Work) open(method peft.Method, half bool) (_ *t5Step, err error) {
 		method = &full.Method{}
 	}
 	s := &t5Step{dev: cpu.New(t.threads)}
-	back, err := t5.Open(s.dev, t.folder, t5.OpenOptions{Half: half})
+	back, err := t5.Open(s.dev, t.folder, t5.OpenOptions{Half: half, Round: half})
 	if err != nil {
 		return nil, errors.Join(err, s.dev.Close())
 	}

@@ -10,6 +10,9 @@ type Out struct {
 	Act      op.Act
 	Drop     op.Dropout
 	Residual Var // shape of the result, optional
+	// Back is the weight as the gradient of x reads it, where that is not the
+	// weight itself: one that is frozen, packed for products that round.
+	Back tensor.Tensor
 }
 
 // Linear returns x times the transpose of w [out, in], plus bias b [out] if it
@@ -29,7 +32,7 @@ func (t *Tape) Linear(x, w, b Var, o Out) Var {
 	shape[len(shape)-1] = wv.Shape[0]
 	y.Shape = shape
 	v, n := t.record(y, backLinear, x, w, b, o.Residual)
-	n.act, n.drop, n.saved = o.Act, o.Drop, e.Pre
+	n.act, n.drop, n.saved, n.given = o.Act, o.Drop, e.Pre, o.Back
 	of := [3]Var{}
 	if t.needs(w) {
 		of[0] = x
@@ -72,7 +75,11 @@ func backLinear(t *Tape, n *node, dout tensor.Tensor) {
 		t.dev.SumRows(db, d)
 	}
 	if t.needs(x) {
-		t.addProduct(x, d, t.Value(w))
+		back := n.given
+		if back.IsZero() {
+			back = t.Value(w)
+		}
+		t.addProduct(x, d, back)
 	}
 	if held != 0 {
 		t.release(held)

@@ -31,13 +31,19 @@ type Backbone struct {
 	tensors map[string]tensor.Tensor // of every parameter of the plain model
 	weights ckpt.Weights             // lends memory; nil if it doesn't
 	holds   atomic.Int32
-	mapped  int // tensors that lie in the file
+	// rounding are matrices packed for products with their transpose, and for
+	// those of the gradient, by path.
+	rounding map[string][2]tensor.Tensor
+	mapped   int // tensors that lie in the file
 }
 
 // OpenOptions say how weights are kept.
 type OpenOptions struct {
 	// Half keeps the matrices of linear maps as bfloat16, rounding others.
 	Half bool
+	// Round lays those that are bfloat16 out for products that round what they
+	// read to bfloat16 too, those of the head apart; only with Half.
+	Round bool
 }
 
 // Open opens the folder of a published model: config.json and weights in any
@@ -156,6 +162,12 @@ func (b *Backbone) read(o OpenOptions) error {
 		if err != nil {
 			return err
 		}
+		if t := b.tensors[p.Path]; o.Round && t.DType == tensor.BFloat16 {
+			if b.rounding == nil {
+				b.rounding = map[string][2]tensor.Tensor{}
+			}
+			b.rounding[p.Path] = [2]tensor.Tensor{b.dev.PackRounding(t, true), b.dev.PackRounding(t, false)}
+		}
 		fmt.Fprintf(sum, "%q %s %v %x\n", p.Path, in.DType, p.Shape, sha256.Sum256(raw))
 	}
 	b.Digest = hex.EncodeToString(sum.Sum(nil))
@@ -270,7 +282,11 @@ func (b *Backbone) Close() error {
 	for _, t := range b.tensors {
 		b.dev.Free(t)
 	}
-	b.tensors = nil
+	for _, r := range b.rounding {
+		b.dev.Free(r[0])
+		b.dev.Free(r[1])
+	}
+	b.tensors, b.rounding = nil, nil
 	if b.weights == nil {
 		return nil
 	}

@@ -51,13 +51,15 @@ func (m *Model) linear(p *peft.Pass, l *linear, x grad.Var, o grad.Out) grad.Var
 	t := p.Tape
 	x = m.edits.Input(p, l.at, x)
 	w := l.weight.Var(t)
-	if !l.packed.IsZero() && !t.Recording() {
+	if r, ok := m.rounding(l); ok {
+		w, o.Back = t.Leaf(r[0], tensor.Tensor{}), r[1]
+	} else if !l.packed.IsZero() && !t.Recording() {
 		w = t.Leaf(l.packed, tensor.Tensor{})
 	}
 	if !m.edits.HasOutput(l.at) {
 		return t.Linear(x, w, 0, o)
 	}
-	y := m.edits.Output(p, l.at, x, t.Linear(x, w, 0, grad.Out{}))
+	y := m.edits.Output(p, l.at, x, t.Linear(x, w, 0, grad.Out{Back: o.Back}))
 	if o.Act != op.None {
 		y = t.Activate(y, o.Act)
 	}
@@ -66,6 +68,16 @@ func (m *Model) linear(p *peft.Pass, l *linear, x grad.Var, o grad.Out) grad.Var
 		y = t.Add(y, o.Residual)
 	}
 	return y
+}
+
+// rounding returns a frozen map's weight as the backbone has it for products that
+// round, if it has.
+func (m *Model) rounding(l *linear) (r [2]tensor.Tensor, ok bool) {
+	if m.back == nil || !l.weight.Frozen || l.at == m.head.at {
+		return r, false
+	}
+	r, ok = m.back.rounding[l.weight.Path]
+	return r, ok
 }
 
 // norm normalises rows with their mean square.
