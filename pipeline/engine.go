@@ -65,6 +65,7 @@ type node struct {
 	partsRun  int
 	meter     progress.Meter
 	runErr    error
+	foresight *foresight // nil if its plan is not made early
 }
 
 type edge struct {
@@ -206,7 +207,8 @@ func (e *engine) resolveNode(ctx context.Context, n *node) (err error) {
 		if e.rec != nil { // a run: the reading may take a while
 			e.tell(n, Running, "reading raw files")
 		}
-		l, err := n.files.list(ctx, e.s.Digests(), 2*e.o.Jobs, n.skip, &n.meter)
+		found := func(root string, names []string) { e.foresee(ctx, n, root, names) }
+		l, err := n.files.list(ctx, e.s.Digests(), 2*e.o.Jobs, n.skip, &n.meter, found)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

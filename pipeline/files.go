@@ -78,8 +78,9 @@ type listing struct {
 }
 
 // list finds and digests the files, leaving out those of skip. What cannot be
-// used is reported at once, as RefusedErrors.
-func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip map[string]bool, meter *progress.Meter) (*listing, error) {
+// used is reported at once, as RefusedErrors. Found, unless it is nil, is told of
+// the files before they are digested.
+func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip map[string]bool, meter *progress.Meter, found func(root string, names []string)) (*listing, error) {
 	root, err := filepath.Abs(f.Path)
 	if err != nil {
 		return nil, err
@@ -112,6 +113,9 @@ func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip ma
 		return nil, errors.Join(w.errs...)
 	}
 	slices.Sort(w.names)
+	if found != nil {
+		found(root, w.names)
+	}
 	l := &listing{root: root}
 	l.entries, err = digestAll(ctx, d, root, w.names, workers, meter)
 	return l, err

@@ -21,7 +21,7 @@ func (f *fixture) listed(files *Files) []string {
 	if err := files.Check(); err != nil {
 		f.t.Fatal(err)
 	}
-	l, err := files.list(f.t.Context(), f.store.Digests(), 4, nil, nil)
+	l, err := files.list(f.t.Context(), f.store.Digests(), 4, nil, nil, nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestUnusableRawFilesAreNamedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.write("bad\xffname", "x")
-	_, err := (&Files{Path: f.raw}).list(t.Context(), f.store.Digests(), 2, nil, nil)
+	_, err := (&Files{Path: f.raw}).list(t.Context(), f.store.Digests(), 2, nil, nil, nil)
 	if len(refusals(err)) != 3 || ExitCode(err) != ExitBadInput {
 		t.Fatalf("%v", err)
 	}
@@ -137,7 +137,7 @@ func TestUnusableRawFilesAreNamedAtOnce(t *testing.T) {
 			t.Errorf("%q does not name %q", err, want)
 		}
 	}
-	_, err = (&Files{Path: f.raw, Include: []string{"*.csv"}}).list(t.Context(), f.store.Digests(), 2, nil, nil)
+	_, err = (&Files{Path: f.raw, Include: []string{"*.csv"}}).list(t.Context(), f.store.Digests(), 2, nil, nil, nil)
 	if ExitCode(err) != ExitBadInput || !strings.Contains(err.Error(), "no file in it matches") {
 		t.Errorf("nothing matches: %v", err)
 	}
@@ -149,6 +149,7 @@ func TestManyFilesAreReadOnce(t *testing.T) {
 	for i := range n {
 		f.write(fmt.Sprintf("%02d/%d.jpg", i%50, i), fmt.Sprint(i))
 	}
+	time.Sleep(60 * time.Millisecond) // until the last change is old enough for its digest to be kept
 	stage := &counter{}
 	g := Graph{Nodes: []Node{
 		{Name: "raw", Stage: &Files{Path: f.raw}},
@@ -212,7 +213,7 @@ func TestNamedFilesAreTakenAndMissingOnesNamed(t *testing.T) {
 		f.write(name, name)
 	}
 	equal(t, "names", f.listed(&Files{Path: f.raw, Names: []string{"sub/b", "a", "sub/b"}}), []string{"a", "sub/b"})
-	_, err := (&Files{Path: f.raw, Names: []string{"a", "gone", "../x", "sub"}}).list(t.Context(), f.store.Digests(), 2, nil, nil)
+	_, err := (&Files{Path: f.raw, Names: []string{"a", "gone", "../x", "sub"}}).list(t.Context(), f.store.Digests(), 2, nil, nil, nil)
 	if len(refusals(err)) != 3 || !strings.Contains(err.Error(), "gone: no such file") || !strings.Contains(err.Error(), "sub: not a regular file") {
 		t.Errorf("%v", err)
 	}

@@ -285,9 +285,13 @@ func (e *engine) planOf(ctx context.Context, n *node, sp Splitter) (*store.PlanM
 		dead := newSpool(env.Scratch)
 		defer dead.close()
 		t := e.newTask(ctx, n, w, env, n.key, dead)
-		parts, err := sp.Plan(ctx, t)
-		if err := t.engine.fault(err); err != nil {
-			return err
+		parts, early := e.foreseen(ctx, n)
+		if !early {
+			var err error
+			parts, err = sp.Plan(ctx, t)
+			if err := t.engine.fault(err); err != nil {
+				return err
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err

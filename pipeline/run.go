@@ -150,6 +150,7 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 	defer e.rec.close()
 	defer e.s.Digests().Flush()
 	defer e.shares.closeAll()
+	defer e.endForesights()
 	if err := e.resolve(ctx); err != nil {
 		return e.result(start, mem), err
 	}

@@ -50,7 +50,7 @@ func NewAnswers(normalise func(string) string) *Answers { return &Answers{normal
 func (*Answers) Kind() string { return "preprocess/answers" }
 
 // Version is raised when equal examples would give other targets.
-func (*Answers) Version() int { return 3 }
+func (*Answers) Version() int { return 4 }
 
 // Check fills in defaults.
 func (s *Answers) Check() error {

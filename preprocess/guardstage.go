@@ -37,7 +37,7 @@ type Guard struct {
 func (*Guard) Kind() string { return "preprocess/guard" }
 
 // Version is raised when equal examples would give another report.
-func (*Guard) Version() int { return 2 }
+func (*Guard) Version() int { return 3 }
 
 // Check reports kinds that there are not.
 func (s *Guard) Check() error {

@@ -34,7 +34,7 @@ type Ingest struct {
 func (*Ingest) Kind() string { return "preprocess/ingest" }
 
 // Version is raised when equal files would give other rows.
-func (*Ingest) Version() int { return 4 }
+func (*Ingest) Version() int { return 5 }
 
 // Check fills in defaults.
 func (g *Ingest) Check() error {
@@ -73,6 +73,13 @@ func (g *Ingest) Check() error {
 		errs = append(errs, fmt.Errorf("part: %d, want 1 to %d", g.Part, 1<<20))
 	}
 	return errors.Join(errs...)
+}
+
+// Foresees reports whether Plan looks at no digest of a raw file: only corpora of
+// folders do.
+func (g *Ingest) Foresees() bool {
+	r, ok := readerOf(g.Corpus)
+	return ok && !r.folders
 }
 
 // A slice is what a part works on: a slice of a file, in the reader's terms.

@@ -28,7 +28,7 @@ func (*Render) Kind() string { return "preprocess/render" }
 
 // Version is raised when a template gives other text, too.
 func (*Render) Version() int {
-	v := 3
+	v := 4
 	for _, t := range render.All() {
 		v += t.Version - 1
 	}

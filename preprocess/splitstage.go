@@ -39,7 +39,7 @@ type Split struct {
 func (*Split) Kind() string { return "preprocess/split" }
 
 // Version is raised when equal examples would be split in another way.
-func (*Split) Version() int { return 3 }
+func (*Split) Version() int { return 4 }
 
 // Check fills in defaults.
 func (s *Split) Check() error {

@@ -15,6 +15,15 @@ const Highs = 0x8080808080808080
 
 // Valid reports whether b is UTF-8.
 func Valid(b []byte) bool {
+	if n := len(b); n >= 8 && n < 32 { // words that cover it, the last of them from its end
+		high := le(b) | le(b[n-8:])
+		if n > 16 {
+			high |= le(b[8:]) | le(b[n-16:])
+		}
+		if high&Highs == 0 {
+			return true
+		}
+	}
 	for i := begun(b, valid(b)); i < len(b); {
 		for ; i+32 <= len(b); i += 32 {
 			c := b[i : i+32]

@@ -203,7 +203,7 @@ func TestMethods(t *testing.T) {
 	if got := read[row](t, b.Bytes()); !reflect.DeepEqual(got, rows) {
 		t.Error("other rows come back")
 	}
-	for i, want := range []method{{true, false}, {true, true}} {
+	for i, want := range []method{{told: true, searched: 1}, {told: true, coded: true}} {
 		if got := c.leaves[i].method; got != want {
 			t.Errorf("column %v: %+v", c.leaves[i].path, got)
 		}

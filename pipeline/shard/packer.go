@@ -12,13 +12,19 @@ type packer struct {
 }
 
 // A method is how a column's pages are compressed.
-type method struct{ told, coded bool }
+type method struct {
+	told, coded bool
+	searched    int // pages in which matches were looked for
+}
 
 const (
 	leastTrial = 4 << 10  // bytes of a page that tells
 	trialBytes = 32 << 10 // of it that are compressed in both ways
 	// Matches are looked for where without them so many bytes would be so many.
 	matched, unmatched = 6, 7
+	// Behind so many pages in which matches are looked for comes one in which they
+	// are not: a tenth more bytes in a sixth less time.
+	between = 3
 )
 
 // page compresses a page, whose values are texts and what tells their lengths. It
@@ -40,7 +46,12 @@ func (p *packer) page(m *method, head, texts []byte) ([]byte, error) {
 		p.out = p.huff.Append(p.out[:0], some)
 		m.coded = n*unmatched > len(p.out)*matched
 	}
-	if m.coded || size < leastTrial {
+	coded := m.coded || size < leastTrial
+	if !coded {
+		m.searched++
+		coded = m.searched%(between+1) == 0
+	}
+	if coded {
 		p.out = p.huff.Append(p.out[:0], head, texts)
 	} else {
 		p.whole = append(append(p.whole[:0], head...), texts...)

@@ -81,6 +81,16 @@ func (d *Digests) File(ctx context.Context, path string) (sha string, size int64
 	return hex.EncodeToString(sum[:]), id.size, err
 }
 
+// Known returns the size of the file at path and whether its SHA-256 is known.
+func (d *Digests) Known(path string) (size int64, known bool, err error) {
+	id, err := statPath(path)
+	if err != nil {
+		return 0, false, err
+	}
+	_, known = d.get(id)
+	return id.size, known, nil
+}
+
 func (d *Digests) file(ctx context.Context, path string) (identity, digest, error) {
 	id, err := statPath(path)
 	if err != nil {

@@ -213,6 +213,39 @@ func (s *Store) OpenRaw(ctx context.Context, root string, e FileEntry) (*File, e
 	return s.OpenVerified(ctx, filepath.Join(root, filepath.FromSlash(e.Name)), e)
 }
 
+// OpenUnknown opens a raw file below root whose digest is not known yet; its entry
+// lacks it. [Store.Digested] tells what it was.
+func (s *Store) OpenUnknown(root, name string) (*File, error) {
+	path := filepath.Join(root, filepath.FromSlash(name))
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	id, err := statFile(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &File{ReaderAt: f, Closer: f, Entry: FileEntry{Name: name, Bytes: id.size}, Path: path, id: id}, nil
+}
+
+// Same reports whether an open file has not been written to, or touched, since it
+// was opened.
+func (f *File) Same() bool {
+	file, ok := f.ReaderAt.(*os.File)
+	if !ok {
+		return false
+	}
+	id, err := statFile(file)
+	return err == nil && id == f.id
+}
+
+// Digested reports whether the digest of a file, as it was when it was opened, has
+// been taken meanwhile and is that of an entry.
+func (s *Store) Digested(f *File, e FileEntry) bool {
+	sum, ok := s.digests.get(f.id)
+	return ok && f.id.size == e.Bytes && sum == e.digest()
+}
+
 // Changed reports whether the open file is no longer what it was when it was
 // opened. It is asked just before the file is closed.
 func (f *File) Changed(ctx context.Context) bool {
