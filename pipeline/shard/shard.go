@@ -4,6 +4,7 @@
 // A [Writer] makes Parquet files of structs: zstd level 3, an explicit schema
 // taken from the struct's parquet tags, row groups of at most 8,192 rows or
 // about 32 MiB. Equal rows give equal bytes, however they were handed over.
+// With Options.Quick rows go straight to their columns, for a fraction of the time.
 // A [Reader] reads them back, whole groups at a time, also into a struct that
 // has only some of the columns.
 //
