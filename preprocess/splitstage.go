@@ -33,7 +33,11 @@ type Split struct {
 	PerClass bool     `yaml:"per_class" json:"per_class" doc:"draw K rows of each label"`
 	Seed     uint64   `yaml:"seed" json:"seed" doc:"default 0"`
 	Shares   []string `yaml:"shares" json:"shares,omitempty" doc:"names of splits and their parts, such as train=8, validation=1, test=1"`
+	By       string   `yaml:"by" json:"by,omitempty" doc:"image: rows of one image stay together in shares"`
 }
+
+// ByImage is the value of By for shares whose rows go by their image's key.
+const ByImage = "image"
 
 // Kind is "preprocess/split".
 func (*Split) Kind() string { return "preprocess/split" }
@@ -73,6 +77,9 @@ func (s *Split) Check() error {
 	}
 	if s.Rule != Shares && len(s.Shares) > 0 {
 		errs = append(errs, fmt.Errorf("shares: %s has none", s.Rule))
+	}
+	if s.By != "" && (s.By != ByImage || s.Rule != Shares) {
+		errs = append(errs, fmt.Errorf("by: %q for %s, want image for shares, or nothing", s.By, s.Rule))
 	}
 	if s.Rule != Draw && (s.PerClass || s.Into != "") {
 		errs = append(errs, fmt.Errorf("per_class, into: only a draw has them, not %s", s.Rule))
@@ -124,6 +131,10 @@ type Recipe struct {
 const method = "rows by key, the smallest first; ties: the smaller id in byte order. " +
 	"key: the first 8 bytes, big-endian, of SHA-256 over the text espalier-split/1, the seed in 8 bytes big-endian, and the id"
 
+// methodByImage is method where rows go by their image.
+const methodByImage = "rows by the key of their image; " +
+	"key: the first 8 bytes, big-endian, of SHA-256 over the text espalier-split/1, the seed in 8 bytes big-endian, and the image's name"
+
 // Run draws the subsets.
 func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) error {
 	in := t.In["examples"]
@@ -146,8 +157,11 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 	var all []split.Row
 	seen := int64(0)
 	columns := []string{"id"}
-	if s.PerClass {
+	switch {
+	case s.PerClass:
 		columns = append(columns, "label")
+	case s.By == ByImage:
+		columns = append(columns, "image")
 	}
 	for _, e := range shards {
 		for row, err := range rowsOf(ctx, in, e, columns) {
@@ -159,7 +173,13 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 			if id == "" {
 				return &pipeline.RefusedError{File: e.Name, Offset: -1, Field: "id", Reason: "a row without an id"}
 			}
-			r := split.Row{ID: id, Key: split.Key(s.Seed, id)}
+			of := id
+			if s.By == ByImage {
+				if of = textOf(row[1]); of == "" {
+					return &pipeline.RefusedError{File: e.Name, Offset: -1, Field: "image", Reason: "row " + id + " has no image to go by"}
+				}
+			}
+			r := split.Row{ID: id, Key: split.Key(s.Seed, of)}
 			if s.Rule == Shares {
 				at := slices.IndexFunc(parts, func(p share) bool { return split.In(r.Key, p.upTo, total) })
 				r.Class = parts[at].name
@@ -177,7 +197,11 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 			draw.Add(r)
 		}
 	}
-	recipe, err := json.Marshal(Recipe{*s, seen, method})
+	how := method
+	if s.By == ByImage {
+		how = methodByImage
+	}
+	recipe, err := json.Marshal(Recipe{*s, seen, how})
 	if err != nil {
 		return err
 	}

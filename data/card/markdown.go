@@ -25,7 +25,7 @@ folders that ` + "`save_to_disk`" + ` of Hugging Face's datasets writes.
 ## Splits
 
 ` + "`espalier data split EXAMPLES`" + ` draws a split: K rows of each label or of all, halves, thousands held out of train, or shares. Whether a row is in it
-depends on its id and the seed alone. The output is one small Parquet file of ids, whose metadata holds the recipe; ` + "`espalier data select EXAMPLES --split FILE`" + `
+depends on its id and the seed alone, in shares ` + "`--by image`" + ` on its image's name: questions on one image stay together. The output is one small Parquet file of ids, whose metadata holds the recipe; ` + "`espalier data select EXAMPLES --split FILE`" + `
 applies it, here or elsewhere, and says if it was drawn from other examples. ` + "`espalier data leaks EXAMPLES...`" + ` finds rows and images that several splits
 have; with ` + "`--remove train`" + ` it writes the split that is left without them. In jobs these are the kinds preprocess/split, preprocess/select and
 preprocess/guard.

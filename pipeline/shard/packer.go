@@ -23,7 +23,7 @@ const (
 	// Matches are looked for where without them so many bytes would be so many.
 	matched, unmatched = 6, 7
 	// Behind so many pages in which matches are looked for comes one in which they
-	// are not: a tenth more bytes in a sixth less time.
+	// are not: of English questions a fifth more bytes, in a sixth less time.
 	between = 3
 )
 

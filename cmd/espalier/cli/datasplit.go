@@ -27,12 +27,11 @@ var splitVerb = verb{
 		"  --k 100 --per-class --seed 3           100 of each label (without --per-class: 100 of all)",
 		"  --rule hold-out --k 1000               1,000 rows of train become validation (HyperPELT)",
 		"  --rule halves --from validation        one half is validation, the other test",
-		"  --shares train=8,validation=1,test=1   each row by its own key",
+		"  --shares train=8,validation=1,test=1   each row by its own key, with --by image by its image's",
 	},
 	example: []string{
 		"espalier data split out/sst2 --k 100 --per-class --seed 3 --out out/draw3",
 		"espalier data select out/sst2 --split out/draw3 --out out/few3",
-		"espalier data split out/sst2 --rule halves --from validation --out out/halves",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
@@ -44,6 +43,7 @@ var splitVerb = verb{
 		f.BoolVar(&s.PerClass, "per-class", false, "draw K rows of each label")
 		f.Uint64Var(&s.Seed, "seed", 0, "`SEED` of the draw (default 0)")
 		f.StringSliceVar(&s.Shares, "shares", nil, "splits and their parts: `A=8,B=1`")
+		f.StringVar(&s.By, "by", "", "image: rows of one image stay together in shares: `WHAT`")
 		d.addOutput(f)
 		return func(ctx context.Context, c *console, args []string) error {
 			if err := want(args, 1, 1, "one folder of examples"); err != nil {
