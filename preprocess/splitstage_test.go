@@ -135,8 +135,12 @@ func TestSplitCheck(t *testing.T) {
 		s    Split
 		want string
 	}{
-		{Split{}, "k: 0"}, {Split{Rule: "x"}, "rule"}, {Split{Rule: Halves, K: 1}, "halves have none"}, {Split{Rule: HoldOut, K: 1, PerClass: true}, "per_class"},
-		{Split{K: 1, By: ByImage}, "by"}, {Split{Shares: []string{"a=1", "b=1"}, By: "label"}, "by"},
+		{Split{}, "k: 0"},
+		{Split{Rule: "x"}, "rule"},
+		{Split{Rule: Halves, K: 1}, "halves have none"},
+		{Split{Rule: HoldOut, K: 1, PerClass: true}, "per_class"},
+		{Split{K: 1, By: ByImage}, "by"},
+		{Split{Shares: []string{"a=1", "b=1"}, By: "label"}, "by"},
 	} {
 		if err := c.s.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.s, err)

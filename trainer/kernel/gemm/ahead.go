@@ -21,8 +21,7 @@ type farRows struct {
 // Fetch fetches rows of n numbers, ld apart, into the second-level cache.
 func Fetch(x []float32, ld, rows, n int) {
 	if rows > 0 && n > 0 {
-		_ = x[(rows-1)*ld+n-1]
-		fetch(x, ld, rows, n)
+		fetch(x[:(rows-1)*ld+n], ld, rows, n)
 	}
 }
 
@@ -34,7 +33,7 @@ func (a *Ahead) Add(x []float32, ld, rows, n int) {
 	if rows <= 0 || n <= 0 {
 		return
 	}
-	_ = x[(rows-1)*ld+n-1]
+	x = x[:(rows-1)*ld+n]
 	for at := 0; at < n && a.n < aheadParts; at += farColumns {
 		a.parts[a.n] = farRows{x[at:], ld, rows}
 		a.n++
