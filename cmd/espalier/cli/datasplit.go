@@ -31,7 +31,7 @@ var splitVerb = verb{
 	},
 	example: []string{
 		"espalier data split out/sst2 --k 100 --per-class --seed 3 --out out/draw3",
-		"espalier data split out/vgqa --shares train=18,validation=1,test=1 --by image --out out/parts",
+		"espalier data split out/vgqa --shares train=8,test=2 --by image --out out/parts",
 	},
 	setup: func(f *pflag.FlagSet) action {
 		var d directFlags
