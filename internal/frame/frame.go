@@ -1,7 +1,7 @@
 // Package frame writes zstd frames in which bytes are Huffman coded and nothing
 // else is done: no match is looked for. Where texts repeat little, as short ones
 // in Chinese do, that takes a quarter of the time of a compressor that looks for
-// matches, for some tenth more bytes.
+// matches, and hardly more bytes.
 //
 // Frames hold their content's size and are read by every zstd (RFC 8878). Equal
 // bytes give equal frames. An Encoder is not safe for concurrent use.

@@ -16,9 +16,6 @@ import (
 	"espalier/trainer"
 )
 
-// reportPage is the file of a report's output that a browser opens.
-const reportPage = "report.html"
-
 var reportVerb = verb{
 	name:  "report",
 	args:  "JOB.yaml",
@@ -150,7 +147,7 @@ func copyReport(ctx context.Context, o pipeline.Options, m *store.Manifest, dir 
 			return "", err
 		}
 	}
-	return filepath.Join(dir, reportPage), nil
+	return filepath.Join(dir, report.PageFile), nil
 }
 
 // copyFile replaces the file at path by one of an output.

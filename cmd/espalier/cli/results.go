@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"espalier/evaluate/report"
 	"espalier/jobs"
 	"espalier/pipeline"
 )
@@ -141,7 +142,7 @@ func printReports(ctx context.Context, c *console, job *jobs.Job, o pipeline.Opt
 				return err
 			}
 		}
-		path := filepath.Join(r.Dir, reportPage)
+		path := filepath.Join(r.Dir, report.PageFile)
 		if dir != "" {
 			var err error
 			if path, err = copyReport(ctx, o, r.Manifest, reportDir(dir, s.Name, len(reports))); err != nil {
