@@ -27,7 +27,7 @@ type columns[T any] struct {
 	at     int64 // bytes written
 	put    putter
 	leaves []*leaf
-	pack   packer
+	lent   *lent
 	inPage int
 	rows   int64
 	group  int64 // rows of the group
@@ -68,8 +68,11 @@ const (
 // only the module's writer knows.
 func newColumns[T any]() (*columns[T], error) {
 	schema := parquet.SchemaOf(new(T))
-	c := &columns[T]{}
-	s := shredder{leaf: func(l *leaf) { c.leaves = append(c.leaves, l) }}
+	c := &columns[T]{lent: lend()}
+	s := shredder{leaf: func(l *leaf) {
+		c.lent.to(len(c.leaves), l)
+		c.leaves = append(c.leaves, l)
+	}}
 	var err error
 	if c.put, err = s.row(schema, typeOf[T]()); err != nil {
 		return nil, err
@@ -152,7 +155,7 @@ func (c *columns[T]) endPage(l *leaf, before []*leaf) error {
 	if same := l.twin(before); same != nil {
 		packed = same.chunk[same.packed[0]:same.packed[1]]
 	} else if l.packs() {
-		if packed, err = c.pack.page(&l.method, l.body, l.texts); err != nil {
+		if packed, err = c.lent.pack.page(&l.method, l.body, l.texts); err != nil {
 			return err
 		}
 	}
@@ -305,7 +308,7 @@ func (c *columns[T]) endChunk(l *leaf) error {
 			Type: format.DictionaryPage, UncompressedPageSize: int32(len(plain)), CompressedPageSize: int32(len(plain)),
 			DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: int32(len(l.dict.ends)), Encoding: format.Plain}),
 		}
-		plain = c.pack.huff.Append(nil, plain) // a dictionary cannot say that it is not compressed
+		plain = c.lent.pack.huff.Append(nil, plain) // a dictionary cannot say that it is not compressed
 		page.CompressedPageSize = int32(len(plain))
 		l.meta.DictionaryPageOffset = c.at
 		if err := l.page(&page); err != nil {
@@ -338,5 +341,10 @@ func (c *columns[T]) close() error {
 		return err
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(b)))
-	return c.write(append(b, "PAR1"...))
+	if err := c.write(append(b, "PAR1"...)); err != nil {
+		return err
+	}
+	c.lent.back(c.leaves)
+	c.lent = nil
+	return nil
 }
