@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"espalier/data/card"
+	"espalier/pipeline"
 	"espalier/preprocess"
 )
 
@@ -41,7 +41,7 @@ func Check(ctx context.Context, corpus, raw string) ([]Finding, error) {
 	if !ok {
 		return nil, fmt.Errorf("no card of corpus %q", corpus)
 	}
-	names, err := list(raw)
+	names, err := (&pipeline.Files{Path: raw}).Find(ctx) // as ingest finds them
 	if err != nil {
 		return nil, err
 	}
@@ -57,33 +57,38 @@ func Check(ctx context.Context, corpus, raw string) ([]Finding, error) {
 		}
 		out = append(out, finding)
 	}
-	counted, err := countRows(ctx, c, raw, names)
-	return append(out, counted...), err
+	counted, err := countRows(ctx, corpus, c, raw, names)
+	out = append(out, counted...)
+	if corpus != c.Name {
+		out = variant(out)
+	}
+	return out, err
 }
 
-// list returns the names of all files below a folder, or of the one file there
-// is.
-func list(root string) (names []string, err error) {
-	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return nil
-		}
-		rel, err := filepath.Rel(root, p)
-		if err != nil {
-			return err
-		}
-		if rel == "." {
-			rel = filepath.Base(root)
-		}
-		names = append(names, filepath.ToSlash(rel))
-		return nil
+// variant takes back what the card says of another corpus in the same layout: it
+// may have other files and other numbers of rows.
+func variant(list []Finding) []Finding {
+	list = slices.DeleteFunc(list, func(f Finding) bool {
+		return f.Found == read && slices.ContainsFunc(list, func(g Finding) bool { return g.What == f.What && g.Found != read })
 	})
-	slices.Sort(names)
-	return names, err
+	for i := range list {
+		f := &list[i]
+		switch {
+		case f.Found == "" && f.State == Missing && f.What != rows:
+			f.State = Absent
+		case f.State == Differs && f.Expected != "" && f.What != deadLetters:
+			f.Expected, f.State, f.Note = "", Unknown, ""
+		}
+	}
+	return list
 }
+
+// What is found out by reading.
+const (
+	rows        = "rows"
+	deadLetters = "dead letters"
+	read        = "read"
+)
 
 // below returns the path of a listed name.
 func below(root, name string) string {
@@ -180,15 +185,20 @@ func rawFiles(root string, names []string) (files []preprocess.RawFile) {
 }
 
 // countRows reads the corpus's files and compares the splits with the card.
-func countRows(ctx context.Context, c card.Card, root string, names []string) ([]Finding, error) {
-	got, err := preprocess.CountRows(ctx, c.Name, rawFiles(root, names))
+func countRows(ctx context.Context, corpus string, c card.Card, root string, names []string) ([]Finding, error) {
+	got, err := preprocess.CountRows(ctx, corpus, rawFiles(root, names))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return []Finding{{What: "rows", State: Missing, Note: err.Error()}}, nil
+		return []Finding{{What: rows, State: Missing, Note: err.Error()}}, nil
 	}
 	var out []Finding
+	if corpus != c.Name {
+		for _, name := range got.Files {
+			out = append(out, Finding{What: name, Found: read, State: OK})
+		}
+	}
 	seen := map[string]bool{}
 	for _, want := range c.Counts {
 		n := got.Rows[want.Split]
@@ -207,7 +217,7 @@ func countRows(ctx context.Context, c card.Card, root string, names []string) ([
 			out = append(out, Finding{What: "split " + split, Found: fmt.Sprintf("%d rows", got.Rows[split]), State: Unknown, Note: "not on the card"})
 		}
 	}
-	dead := Finding{What: "dead letters", Found: fmt.Sprintf("%d", got.Dead), Expected: "0", State: OK}
+	dead := Finding{What: deadLetters, Found: fmt.Sprintf("%d", got.Dead), Expected: "0", State: OK}
 	if got.Dead > 0 {
 		dead.State, dead.Note = Differs, got.FirstDead
 	}

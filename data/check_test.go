@@ -1,6 +1,7 @@
 package data_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"espalier/data"
 	"espalier/data/sample"
 	"espalier/internal/shared"
+	"espalier/preprocess"
 )
 
 func states(t *testing.T, corpus, raw string) (out []string) {
@@ -110,5 +112,50 @@ func TestCheckArchive(t *testing.T) {
 	}, "\n")
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestCheckKnowsEveryCorpus(t *testing.T) {
+	for _, corpus := range preprocess.Corpora() {
+		list, err := data.Check(t.Context(), corpus, t.TempDir())
+		if err != nil || len(list) < 2 {
+			t.Errorf("%s: %d findings, %v", corpus, len(list), err)
+		}
+	}
+}
+
+func TestCheckOfAVariant(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "alpaca_zh.json"), []byte(`[{"instruction": "a", "input": "", "output": "b"}]`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(states(t, "alpaca/zh", dir), "\n")
+	want := strings.Join([]string{
+		"alpaca_data.json|||absent",
+		"alpaca_zh.json|read||ok",
+		"split train|1 rows||unknown",
+		"dead letters|0|0|ok",
+	}, "\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestCheckFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	real := filepath.Join(dir, "store")
+	if err := os.MkdirAll(filepath.Join(real, "BoolQ"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	row := `{"question": "q", "passage": "p", "idx": 0, "label": true}` + "\n"
+	if err := os.WriteFile(filepath.Join(real, "BoolQ", "blob"), []byte(row), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("blob", filepath.Join(real, "BoolQ", "train.jsonl")), os.Symlink("store", filepath.Join(dir, "link"))); err != nil {
+		t.Skip(err)
+	}
+	got := strings.Join(states(t, "superglue/boolq", filepath.Join(dir, "link")), "\n")
+	if !strings.Contains(got, "BoolQ/train.jsonl|59 bytes||ok") || !strings.Contains(got, "split train|1 rows|") {
+		t.Errorf("behind a link:\n%s", got)
 	}
 }

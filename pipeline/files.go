@@ -77,17 +77,22 @@ type listing struct {
 	entries []store.FileEntry
 }
 
-// list finds and digests the files, leaving out those of skip. What cannot be
-// used is reported at once, as RefusedErrors. Found, unless it is nil, is told of
-// the files before they are digested.
-func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip map[string]bool, meter *progress.Meter, found func(root string, names []string)) (*listing, error) {
+// Find returns the names of the files, sorted, without reading them. Those that
+// cannot be used are reported at once, as RefusedErrors.
+func (f *Files) Find(ctx context.Context) ([]string, error) {
+	_, names, err := f.find(ctx, nil)
+	return names, err
+}
+
+// find returns the folder and the names of the files, leaving out those of skip.
+func (f *Files) find(ctx context.Context, skip map[string]bool) (root string, names []string, _ error) {
 	root, err := filepath.Abs(f.Path)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	st, err := os.Stat(root)
 	if err != nil {
-		return nil, refuseFile(f.Path, err)
+		return "", nil, refuseFile(f.Path, err)
 	}
 	w := walker{f: f, skip: skip}
 	switch {
@@ -100,24 +105,35 @@ func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip ma
 		root = filepath.Dir(root)
 	}
 	if err := ctx.Err(); err != nil {
+		return "", nil, err
+	}
+	if len(w.errs) > 0 {
+		return "", nil, errors.Join(w.errs...)
+	}
+	slices.Sort(w.names)
+	return root, w.names, nil
+}
+
+// list finds and digests the files, leaving out those of skip. What cannot be
+// used is reported at once, as RefusedErrors. Found, unless it is nil, is told of
+// the files before they are digested.
+func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip map[string]bool, meter *progress.Meter, found func(root string, names []string)) (*listing, error) {
+	root, names, err := f.find(ctx, skip)
+	if err != nil {
 		return nil, err
 	}
-	if len(w.errs) == 0 && len(w.names) == 0 {
+	if len(names) == 0 {
 		reason := "no file in it matches"
 		if len(skip) > 0 {
 			reason = "every file in it was refused"
 		}
-		w.errs = append(w.errs, &RefusedError{File: f.Path, Offset: -1, Reason: reason})
+		return nil, &RefusedError{File: f.Path, Offset: -1, Reason: reason}
 	}
-	if len(w.errs) > 0 {
-		return nil, errors.Join(w.errs...)
-	}
-	slices.Sort(w.names)
 	if found != nil {
-		found(root, w.names)
+		found(root, names)
 	}
 	l := &listing{root: root}
-	l.entries, err = digestAll(ctx, d, root, w.names, workers, meter)
+	l.entries, err = digestAll(ctx, d, root, names, workers, meter)
 	return l, err
 }
 

@@ -19,11 +19,11 @@ import (
 // chineseReaders read the sets of SkillNet-NLG and their neighbours, and corpora
 // of grammatical error correction.
 var chineseReaders = []*reader{
-	of("adgen", `^(train|dev|test)\.jsonl?(\.gz)?$`, adgen.Format),
-	within(1, of("kdconv", `^(train|dev|test)\.json(\.gz)?$`, kdconv.Format)),
+	of("adgen", `^(train|dev|test)\.jsonl?$`, adgen.Format),
+	within(1, of("kdconv", `^(train|dev|test)\.json$`, kdconv.Format)),
 	lcstsReader(),
-	of("csl", `^(train|dev|test|csl)(\.[a-z_]+)?\.jsonl?(\.gz)?$`, lcsts.Articles("csl")),
-	of("matinf", `^(train|dev|test)\.csv(\.gz)?$`, matinf.Format),
+	of("csl", `^(train|dev|test|csl)(\.[a-z_]+)?\.jsonl?$`, lcsts.Articles("csl")),
+	of("matinf", `^(train|dev|test)\.csv$`, matinf.Format),
 	nlpccReader(),
 	of("nlpcc2018/train", `^data\.train$`, gec.Train),
 	of("m2", `^.*(\.m2(\.char|\.word)?|gold\.\d+|source_gold)$`, gec.M2("m2")),
@@ -35,10 +35,10 @@ var chineseReaders = []*reader{
 	parallel("gec", `^.*\.src$`),
 	parallel("gec/jfleg", `^(dev|test)\.src$`),
 	zhihuReader(),
-	plain("outgen", of("lot/outgen", `^((train|val|dev|test|outgen).*)\.jsonl(\.gz)?$`, lot.OutGen)),
-	plain("plotcom", of("lot/plotcom", `^((train|val|dev|test|plotcom).*)\.jsonl(\.gz)?$`, lot.PlotCom)),
-	plain("clozet", of("lot/clozet", `^((train|val|dev|test|clozet).*)\.jsonl(\.gz)?$`, lot.ClozeT)),
-	plain("senpos", of("lot/senpos", `^((train|val|dev|test|senpos).*)\.jsonl(\.gz)?$`, lot.SenPos)),
+	plain("outgen", of("lot/outgen", `^((train|val|dev|test|outgen).*)\.jsonl$`, lot.OutGen)),
+	plain("plotcom", of("lot/plotcom", `^((train|val|dev|test|plotcom).*)\.jsonl$`, lot.PlotCom)),
+	plain("clozet", of("lot/clozet", `^((train|val|dev|test|clozet).*)\.jsonl$`, lot.ClozeT)),
+	plain("senpos", of("lot/senpos", `^((train|val|dev|test|senpos).*)\.jsonl$`, lot.SenPos)),
 	plain("en", of("paws-x/en", `^(train|dev_2k|test_2k)\.tsv$`, paraphrase.PAWSX("en"))),
 	plain("zh", of("paws-x/zh", `^(translated_train|dev_2k|test_2k)\.tsv$`, paraphrase.PAWSX("zh"))),
 	of("pkupb", `^.*(paraphrase|pkupb|PKU).*\.txt$`, paraphrase.PKU),
@@ -50,15 +50,20 @@ var chineseReaders = []*reader{
 
 // lcstsReader reads the three parts, or CPT's JSON lines.
 func lcstsReader() *reader {
-	const files = `^PART_I{1,3}\.txt(\.gz)?$`
+	const files = `^PART_I{1,3}\.txt$`
 	parts, articles := of("lcsts", files, lcsts.Format), of("lcsts", files, lcsts.Articles("lcsts"))
-	return pick("lcsts", files, func(src *corpus.Source) (*reader, error) {
+	r := pick("lcsts", files, func(src *corpus.Source) (*reader, error) {
 		c, err := firstByte(src)
 		if c == '{' || c == '[' {
 			return articles, err
 		}
 		return parts, err
 	})
+	r.says = func(name string, _ bool) []string {
+		part, _, _ := strings.Cut(name, ".")
+		return []string{part}
+	}
+	return r
 }
 
 // nlpccReader reads the test set, with its gold edits if they are there.

@@ -62,7 +62,7 @@ func TestIngestOtherGoldens(t *testing.T) {
 		}
 		n++
 		raw := &pipeline.Files{Path: shared.Dir(t, "data", g.File)}
-		if Within(name) > 0 { // as the verb does
+		if Above(name, "") > 0 { // as the verb does
 			folder, file := path.Split(g.File)
 			raw = &pipeline.Files{Path: shared.Dir(t, "data", path.Dir(path.Clean(folder))), Names: []string{path.Base(folder) + "/" + file}}
 		}

@@ -34,7 +34,7 @@ type Ingest struct {
 func (*Ingest) Kind() string { return "preprocess/ingest" }
 
 // Version is raised when equal files would give other rows.
-func (*Ingest) Version() int { return 5 }
+func (*Ingest) Version() int { return 6 }
 
 // Check fills in defaults.
 func (g *Ingest) Check() error {
@@ -94,6 +94,9 @@ func (g *Ingest) Plan(ctx context.Context, t *pipeline.Task) ([]pipeline.Part, e
 	raw, r, err := g.input(t)
 	if err != nil {
 		return nil, err
+	}
+	if t.In[annotations] != nil && r.joins == nil {
+		return nil, fmt.Errorf("preprocess/ingest: nothing is joined to the files of %s", g.Corpus)
 	}
 	all, err := rawsOf(t, raw).list(ctx, g.Member)
 	if err != nil {
@@ -186,7 +189,29 @@ func (g *Ingest) Run(ctx context.Context, t *pipeline.Task, part pipeline.Part) 
 // Finish takes out rows whose key a row of an earlier file of the split has. Plan
 // has settled those within a file.
 func (g *Ingest) Finish(ctx context.Context, t *pipeline.Task, parts []pipeline.Part) error {
+	if err := g.selected(t, parts); err != nil {
+		return err
+	}
 	return g.merged(ctx, t, parts)
+}
+
+// selected refuses files that say the splits of their rows, none of them the one
+// that is wanted.
+func (g *Ingest) selected(t *pipeline.Task, parts []pipeline.Part) error {
+	r, ok := readerOf(g.Corpus)
+	if !ok || g.Split == "" || !r.selects || len(parts) == 0 {
+		return nil
+	}
+	for i := range parts {
+		if p := t.Part(i); len(p.Files) > 0 || p.Dead > 0 {
+			return nil
+		}
+	}
+	var sl slice
+	if err := json.Unmarshal(parts[0].Slice, &sl); err != nil {
+		return fmt.Errorf("slice of part %d: %w", parts[0].Index, err)
+	}
+	return &pipeline.RefusedError{File: sl.File, Offset: -1, Field: g.Split, Reason: "no row of this split"}
 }
 
 // rawsOf are the files of an input.
@@ -201,7 +226,11 @@ func (g *Ingest) open(ctx context.Context, t *pipeline.Task, r *reader, name str
 	others := w
 	if notes := t.In[annotations]; notes != nil {
 		others, joined = rawsOf(t, notes), nil
-		for _, f := range notes.Manifest.Files {
+		list, err := others.list(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
 			joined = append(joined, f.Name)
 		}
 	}

@@ -89,13 +89,16 @@ func (s *sink[R]) close() error {
 // dead letters to the task. To turns what a reader gives into what is written.
 func write[R, W any](ctx context.Context, t *pipeline.Task, file, schema string, seq iter.Seq2[corpus.Record[R], error], to func(*R) (split string, row W)) error {
 	s := newSink[W](t.Out, schema)
-	n := int64(0)
+	n, joined := int64(0), int64(0)
 	for rec, err := range seq {
 		if err != nil {
 			return err
 		}
 		n++
 		if rec.Dead != nil {
+			if rec.Dead.File != file {
+				joined++
+			}
 			if err := t.Dead(*rec.Dead); err != nil {
 				return err
 			}
@@ -113,6 +116,7 @@ func write[R, W any](ctx context.Context, t *pipeline.Task, file, schema string,
 		}
 	}
 	t.Meter.Add(n % batch)
-	t.RowsIn(file, n)
+	t.RowsIn(file, n-joined)
+	t.Rows(joined)
 	return s.close()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"path"
@@ -15,7 +14,6 @@ import (
 	"sync"
 
 	"espalier/pipeline"
-	"espalier/pipeline/store"
 	"espalier/preprocess/corpus"
 	"espalier/preprocess/corpus/coco"
 	"espalier/preprocess/example"
@@ -39,9 +37,17 @@ type reader struct {
 	// joins names the files that are joined to a file, by their published
 	// names; of each the first that exists is taken. Nil if there are none.
 	joins func(name string) [][]string
-	plan  func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error)
-	read  func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error
-	whole func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error]
+	// rather are the names of files that are read in the place of others of the
+	// same split. Nil if there are none.
+	rather func() *regexp.Regexp
+	// says returns the splits that rows of a file with a published name have, if
+	// they are not what such names say as a rule. It may be nil.
+	says func(name string, joined bool) []string
+	// selects says that a split asked for selects rows of a file.
+	selects bool
+	plan    func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error)
+	read    func(ctx context.Context, t *pipeline.Task, src *corpus.Source, of json.RawMessage) error
+	whole   func(ctx context.Context, src *corpus.Source) iter.Seq2[outcome, error]
 }
 
 // readers lists the corpora that Ingest reads.
@@ -51,7 +57,7 @@ var readers = slices.Concat(captionReaders, visionReaders, chineseReaders, engli
 var captionReaders = []*reader{
 	karpathy,
 	{
-		name: "coco/captions", files: named(`^captions_(train|val)20\d\d\.json(\.gz)?$`),
+		name: "coco/captions", files: named(`^captions_(train|val)20\d\d\.json$`),
 		plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 			list, err := coco.PlanCaptions(ctx, src, src.Size, mean, cocoOptions(src))
 			return slicesOf(list, func(s coco.CaptionsSlice) string { return s.ID }, err)
@@ -67,8 +73,8 @@ var captionReaders = []*reader{
 			return outcomes(coco.ReadCaptions(ctx, src, src.Size, cocoOptions(src)), func(r *coco.CaptionsRow) (string, string) { return r.Split, r.Split })
 		},
 	},
-	flickr("flickr8k", `^Flickr8k\.token(\.[a-z]+)?\.txt(\.gz)?$`),
-	flickr("flickr30k", `^(results_20130124|results)\.token(\.gz)?$`),
+	flickr("flickr8k", `^Flickr8k\.token(\.[a-z]+)?\.txt$`),
+	flickr("flickr30k", `^(results_20130124|results)\.token$`),
 }
 
 // of makes the reader of a corpus whose files have names of a pattern.
@@ -88,6 +94,19 @@ func of[F, M any](name, files string, f corpus.Format[F, M]) *reader {
 // within makes a reader look at the names of so many folders above a file.
 func within(folders int, r *reader) *reader {
 	r.within = folders
+	return r
+}
+
+// rather makes a reader pass over files beside those of a pattern of the same
+// split, which have the rows that are wanted.
+func rather(files string, r *reader) *reader {
+	r.rather = named(files)
+	return r
+}
+
+// selecting makes a reader whose files say the split of each row.
+func selecting(r *reader) *reader {
+	r.selects = true
 	return r
 }
 
@@ -141,7 +160,7 @@ func name0(name string) string {
 }
 
 var karpathy = &reader{
-	name: "coco/karpathy", files: named(`^dataset_coco(_[a-z]+)?\.json(\.gz)?$`), one: true, marks: true,
+	name: "coco/karpathy", files: named(`^dataset_coco(_[a-z]+)?\.json$`), one: true, marks: true, selects: true,
 	plan: func(ctx context.Context, src *corpus.Source, mean int) ([]corpus.Slice, error) {
 		list, err := coco.PlanKarpathy(ctx, src, src.Size, mean, cocoOptions(src))
 		return slicesOf(list, func(s coco.Slice) string { return s.ID }, err)
@@ -196,13 +215,36 @@ func Corpora() []string {
 	return names
 }
 
-// Within returns the number of folders above a raw file whose names tell a
-// corpus something: an ingest must keep them in the file's name.
-func Within(name string) int {
-	if r, ok := readerOf(name); ok {
-		return r.within
+// Above returns how many folders above a root an ingest must keep in the names of
+// the files below it, because they tell the corpus something. Without names it is
+// the most.
+func Above(corpus, root string, names ...string) int {
+	r, known := readerOf(corpus)
+	if !known {
+		return 0
 	}
-	return 0
+	parts := strings.Split(strings.Trim(root, "/"), "/")
+	for up := range min(r.within, len(parts)) {
+		deep := 0
+		enough := !slices.ContainsFunc(names, func(name string) bool {
+			name = path.Join(path.Join(parts[len(parts)-up:]...), name)
+			if !r.has(name) {
+				return false
+			}
+			deep++
+			return strings.Count(name, "/") < r.within
+		})
+		if enough && deep > 0 {
+			return up
+		}
+	}
+	return r.within
+}
+
+// Joins reports whether a file is joined to the raw files of a corpus.
+func Joins(name string) bool {
+	r, ok := readerOf(name)
+	return ok && r.joins != nil
 }
 
 func readerOf(name string) (*reader, bool) {
@@ -214,151 +256,10 @@ func readerOf(name string) (*reader, bool) {
 	return nil, false
 }
 
-// find returns the corpus's files among others: those with published names, or
-// else the only file there is. If names tell splits, a split selects files.
-func (r *reader) find(files []store.FileEntry, split string) ([]string, error) {
-	var found []string
-	for _, f := range files {
-		name := path.Base(f.Name)
-		if r.folders {
-			name = strings.Join(lastOf(f.Name, 3), "/")
-		}
-		if r.files().MatchString(name) {
-			found = append(found, f.Name)
-		}
-	}
-	refuse := func(file, reason string) ([]string, error) {
-		return nil, &pipeline.RefusedError{File: file, Offset: -1, Reason: reason}
-	}
-	switch {
-	case len(found) == 0 && len(files) == 1 && !r.folders:
-		return []string{files[0].Name}, nil
-	case len(found) == 0 && len(files) == 0:
-		return nil, nil // all were refused before
-	case len(found) == 0:
-		return refuse(r.name, fmt.Sprintf("no file named like %s among %d raw files", plainPattern(r.files()), len(files)))
-	case len(found) > 1 && r.one:
-		return refuse(found[1], "a second file of "+r.name+" beside "+found[0])
-	}
-	if r.folders {
-		for i := range found {
-			found[i] = path.Dir(found[i])
-		}
-		slices.Sort(found)
-		found = slices.Compact(found)
-	}
-	if home := r.atHome(found); len(home) > 0 {
-		found = home
-	}
-	if split != "" && len(found) > 1 {
-		same := func(name string) bool {
-			return example.SameSplit(r.splitOf(name), strings.TrimRight(split, "0123456789"))
-		}
-		if slices.ContainsFunc(found, same) {
-			found = slices.DeleteFunc(found, func(name string) bool { return !same(name) })
-		}
-	}
-	if len(r.home) > 0 {
-		seen := map[string]string{}
-		for _, name := range found {
-			s := r.splitOf(name)
-			if other, twice := seen[s]; twice && !strings.Contains(name, "-of-") {
-				return refuse(name, "a second file of "+r.name+" for one split beside "+other)
-			}
-			seen[s] = name
-		}
-	}
-	return found, nil
-}
-
-// splitOf is the split that the name of a file or folder says.
-func (r *reader) splitOf(name string) string {
-	if r.folders {
-		name = path.Dir(name)
-	}
-	return corpus.StandardSplit(name)
-}
-
-// atHome returns the files that lie in a folder of the corpus's own.
-func (r *reader) atHome(names []string) (out []string) {
-	for _, name := range names {
-		parts := strings.Split(path.Dir(name), "/")
-		if slices.ContainsFunc(parts, func(p string) bool {
-			p = strings.TrimSuffix(p, ".zip")
-			return slices.ContainsFunc(r.home, func(h string) bool { return strings.EqualFold(p, h) })
-		}) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// below returns the files of a folder that is read as one.
-func (r *reader) below(dir string, files []store.FileEntry) (out []store.FileEntry) {
-	if !r.folders {
-		return nil
-	}
-	for _, f := range files {
-		if path.Dir(f.Name) == dir && r.files().MatchString(strings.Join(lastOf(f.Name, 3), "/")) {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// lastOf returns the last names of a path.
-func lastOf(name string, n int) []string {
-	parts := strings.Split(name, "/")
-	return parts[max(len(parts)-n, 0):]
-}
-
 // named returns a function that compiles a pattern of names once, when it is
 // asked for: most runs of the program read no raw file.
 func named(files string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(files) })
-}
-
-// plainPattern shows a pattern without its anchors and escapes.
-func plainPattern(re *regexp.Regexp) string {
-	s := strings.TrimSuffix(strings.TrimPrefix(re.String(), "^"), "$")
-	return strings.NewReplacer(`(\.gz)?`, "", `(_[a-z]+)?`, "", `(\.[a-z]+)?`, "", `\`, "").Replace(s)
-}
-
-// joined returns the names of the files that are joined to a file.
-func (r *reader) joined(name string, files []store.FileEntry) []string {
-	if r.joins == nil {
-		return nil
-	}
-	var out []string
-	for _, names := range r.joins(path.Base(name)) {
-		if found := firstOf(names, path.Dir(name), files); found != "" {
-			out = append(out, found)
-		}
-	}
-	return out
-}
-
-// firstOf returns the first of some base names that a file has, one of the
-// same folder before others.
-func firstOf(names []string, dir string, files []store.FileEntry) string {
-	for _, want := range names {
-		other := ""
-		for _, f := range files {
-			if path.Base(f.Name) != want {
-				continue
-			}
-			if path.Dir(f.Name) == dir {
-				return f.Name
-			}
-			if other == "" {
-				other = f.Name
-			}
-		}
-		if other != "" {
-			return other
-		}
-	}
-	return ""
 }
 
 func slicesOf[S any](list []S, id func(S) string, err error) ([]corpus.Slice, error) {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"espalier/data"
-	"espalier/data/card"
 	"espalier/jobs"
 	"espalier/pipeline"
 	"espalier/preprocess"
@@ -51,8 +50,8 @@ var dataVerb = verb{
 				if *raw == "" {
 					return usagef("check needs --raw DIR")
 				}
-				if names := cardNames(); !slices.Contains(names, args[1]) {
-					return usagef("no card of %s%s; want one of %s", args[1], jobs.DidYouMean(args[1], names), strings.Join(names, ", "))
+				if names := preprocess.Corpora(); !slices.Contains(names, args[1]) {
+					return usagef("no corpus %s%s (espalier data list prints all)", args[1], jobs.DidYouMean(args[1], names))
 				}
 				return checkCorpus(ctx, c, args[1], *raw, d.json)
 			}
@@ -60,14 +59,6 @@ var dataVerb = verb{
 			return d.make(ctx, c, pipeline.Graph{Nodes: []pipeline.Node{{Name: "sample", Stage: &s}}}, "sample")
 		}
 	},
-}
-
-func cardNames() []string {
-	var names []string
-	for _, c := range card.All() {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 func checkCorpus(ctx context.Context, c *console, corpus, raw string, asJSON bool) error {

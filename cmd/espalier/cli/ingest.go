@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -55,7 +54,10 @@ var ingestVerb = verb{
 				}
 				*notes = *devIDs
 			}
-			files, err := rawFiles(*raw, preprocess.Within(g.Corpus))
+			if *notes != "" && !preprocess.Joins(g.Corpus) {
+				return usagef("--annotations: nothing is joined to the files of %s", g.Corpus)
+			}
+			files, err := rawFiles(ctx, *raw, g.Corpus)
 			if err != nil {
 				return err
 			}
@@ -75,10 +77,11 @@ var ingestVerb = verb{
 }
 
 // rawFiles takes a file, or the files below a folder, and keeps in their names
-// those of some folders above.
-func rawFiles(raw string, within int) (*pipeline.Files, error) {
-	if within == 0 {
-		return &pipeline.Files{Path: raw, Exclude: pictures}, nil
+// those of folders above that tell the corpus something.
+func rawFiles(ctx context.Context, raw, corpus string) (*pipeline.Files, error) {
+	plain := &pipeline.Files{Path: raw, Exclude: pictures}
+	if preprocess.Above(corpus, "") == 0 {
+		return plain, nil
 	}
 	root, err := filepath.Abs(raw)
 	if err != nil {
@@ -86,31 +89,28 @@ func rawFiles(raw string, within int) (*pipeline.Files, error) {
 	}
 	info, err := os.Stat(root)
 	if err != nil {
-		return &pipeline.Files{Path: raw}, nil // the engine says that it is not there
+		return plain, nil // the engine says that it is not there
 	}
-	top := root
+	names := []string{filepath.Base(root)}
 	if !info.IsDir() {
-		top = filepath.Dir(top)
+		root = filepath.Dir(root)
+	} else if names, err = (&pipeline.Files{Path: root, Exclude: pictures}).Find(ctx); err != nil {
+		return nil, err
 	}
-	for range within {
-		top = filepath.Dir(top)
+	up := preprocess.Above(corpus, filepath.ToSlash(root), names...)
+	if up == 0 || len(names) == 0 {
+		return plain, nil
 	}
-	f := &pipeline.Files{Path: top}
-	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
-			return err
-		}
-		for _, pattern := range pictures {
-			if ok, _ := filepath.Match(pattern, d.Name()); ok {
-				return nil
-			}
-		}
-		rel, err := filepath.Rel(top, p)
-		f.Names = append(f.Names, filepath.ToSlash(rel))
-		return err
-	})
-	if len(f.Names) == 0 {
-		return &pipeline.Files{Path: raw, Exclude: pictures}, err
+	f := &pipeline.Files{Path: root}
+	for range up {
+		f.Path = filepath.Dir(f.Path)
 	}
-	return f, err
+	rel, err := filepath.Rel(f.Path, root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f.Names = append(f.Names, path.Join(filepath.ToSlash(rel), name))
+	}
+	return f, nil
 }
