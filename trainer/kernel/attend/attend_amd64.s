@@ -2902,112 +2902,115 @@ columnsDone:
 
 // func queryScoresAVX512(p *byte)
 // Requires: AVX, AVX512DQ, AVX512F, CMOV
-TEXT ·queryScoresAVX512(SB), NOSPLIT, $8-8
+TEXT ·queryScoresAVX512(SB), NOSPLIT, $0-8
 	MOVQ         p+0(FP), AX
-	MOVQ         8(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         24(AX), BX
-	MOVQ         48(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         32(AX), R9
-	MOVQ         DI, R10
-	ANDQ         $0x1f, R10
-	VPBROADCASTD R10, Z0
+	MOVQ         40(AX), CX
+	MOVQ         CX, DX
+	ANDQ         $0x1f, DX
+	VPBROADCASTD DX, Z0
 	VPCMPGTD     index<>+0(SB), Z0, K1
 	VPCMPGTD     index<>+64(SB), Z0, K2
-	MOVQ         (AX), AX
-
-head:
-	XORQ R10, R10
+	MOVQ         24(AX), DX
+	XORQ         BX, BX
 
 group:
-	LEAQ    (R10), R11
-	MOVLQSX (DX)(R11*4), R11
-	IMULQ   SI, R11
-	ADDQ    CX, R11
-	LEAQ    1(R10), R12
-	LEAQ    -1(BX), R13
-	CMPQ    R12, R13
-	CMOVQGT R13, R12
-	MOVLQSX (DX)(R12*4), R12
-	IMULQ   SI, R12
-	ADDQ    CX, R12
-	LEAQ    2(R10), R13
-	LEAQ    -1(BX), R14
-	CMPQ    R13, R14
-	CMOVQGT R14, R13
-	MOVLQSX (DX)(R13*4), R13
-	IMULQ   SI, R13
-	ADDQ    CX, R13
-	LEAQ    3(R10), R14
-	LEAQ    -1(BX), R15
-	CMPQ    R14, R15
-	CMOVQGT R15, R14
-	MOVLQSX (DX)(R14*4), R14
-	IMULQ   SI, R14
-	ADDQ    CX, R14
-	VXORPS  Z0, Z0, Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
-	VXORPS  Z3, Z3, Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
-	MOVQ    AX, R15
-	MOVQ    DI, BP
+	MOVQ    16(AX), SI
+	LEAQ    (BX), DI
+	MOVLQSX (SI)(DI*4), DI
+	IMULQ   48(AX), DI
+	ADDQ    8(AX), DI
+	LEAQ    1(BX), R8
+	LEAQ    -1(DX), R9
+	CMPQ    R8, R9
+	CMOVQGT R9, R8
+	MOVLQSX (SI)(R8*4), R8
+	IMULQ   48(AX), R8
+	ADDQ    8(AX), R8
+	LEAQ    2(BX), R9
+	LEAQ    -1(DX), R10
+	CMPQ    R9, R10
+	CMOVQGT R10, R9
+	MOVLQSX (SI)(R9*4), R9
+	IMULQ   48(AX), R9
+	ADDQ    8(AX), R9
+	LEAQ    3(BX), R10
+	LEAQ    -1(DX), R11
+	CMPQ    R10, R11
+	CMOVQGT R11, R10
+	MOVLQSX (SI)(R10*4), SI
+	IMULQ   48(AX), SI
+	ADDQ    8(AX), SI
+	MOVQ    (AX), R10
+	MOVQ    56(AX), R11
+	MOVQ    32(AX), R12
+	LEAQ    (R11)(BX*4), R11
+
+head:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   CX, R13
 
 columns:
-	CMPQ        BP, $0x20
+	CMPQ        R13, $0x20
 	JL          rest
-	VMOVUPS     (R15), Z8
-	VMOVUPS     (R11), Z9
+	VMOVUPS     (R10), Z8
+	VMOVUPS     (DI), Z9
 	VFMADD231PS Z9, Z8, Z0
-	VMOVUPS     (R12), Z9
+	VMOVUPS     (R8), Z9
 	VFMADD231PS Z9, Z8, Z2
-	VMOVUPS     (R13), Z9
+	VMOVUPS     (R9), Z9
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS     (R14), Z9
+	VMOVUPS     (SI), Z9
 	VFMADD231PS Z9, Z8, Z6
-	VMOVUPS     64(R15), Z8
-	VMOVUPS     64(R11), Z9
+	VMOVUPS     64(R10), Z8
+	VMOVUPS     64(DI), Z9
 	VFMADD231PS Z9, Z8, Z1
-	VMOVUPS     64(R12), Z9
+	VMOVUPS     64(R8), Z9
 	VFMADD231PS Z9, Z8, Z3
-	VMOVUPS     64(R13), Z9
+	VMOVUPS     64(R9), Z9
 	VFMADD231PS Z9, Z8, Z5
-	VMOVUPS     64(R14), Z9
+	VMOVUPS     64(SI), Z9
 	VFMADD231PS Z9, Z8, Z7
-	ADDQ        $0x00000080, R11
-	ADDQ        $0x00000080, R12
-	ADDQ        $0x00000080, R13
-	ADDQ        $0x00000080, R14
-	ADDQ        $0x00000080, R15
-	SUBQ        $0x20, BP
+	SUBQ        $-128, DI
+	SUBQ        $-128, R8
+	SUBQ        $-128, R9
+	SUBQ        $-128, SI
+	SUBQ        $-128, R10
+	SUBQ        $0x20, R13
 	JMP         columns
 
 rest:
-	TESTQ       BP, BP
+	TESTQ       R13, R13
 	JE          join
-	VMOVUPS.Z   (R15), K1, Z8
-	VMOVUPS.Z   (R11), K1, Z9
+	VMOVUPS.Z   (R10), K1, Z8
+	VMOVUPS.Z   (DI), K1, Z9
 	VFMADD231PS Z9, Z8, Z0
-	VMOVUPS.Z   (R12), K1, Z9
+	VMOVUPS.Z   (R8), K1, Z9
 	VFMADD231PS Z9, Z8, Z2
-	VMOVUPS.Z   (R13), K1, Z9
+	VMOVUPS.Z   (R9), K1, Z9
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS.Z   (R14), K1, Z9
+	VMOVUPS.Z   (SI), K1, Z9
 	VFMADD231PS Z9, Z8, Z6
-	VMOVUPS.Z   64(R15), K2, Z8
-	VMOVUPS.Z   64(R11), K2, Z9
+	VMOVUPS.Z   64(R10), K2, Z8
+	VMOVUPS.Z   64(DI), K2, Z9
 	VFMADD231PS Z9, Z8, Z1
-	VMOVUPS.Z   64(R12), K2, Z9
+	VMOVUPS.Z   64(R8), K2, Z9
 	VFMADD231PS Z9, Z8, Z3
-	VMOVUPS.Z   64(R13), K2, Z9
+	VMOVUPS.Z   64(R9), K2, Z9
 	VFMADD231PS Z9, Z8, Z5
-	VMOVUPS.Z   64(R14), K2, Z9
+	VMOVUPS.Z   64(SI), K2, Z9
 	VFMADD231PS Z9, Z8, Z7
+	LEAQ        (DI)(R13*4), DI
+	LEAQ        (R8)(R13*4), R8
+	LEAQ        (R9)(R13*4), R9
+	LEAQ        (SI)(R13*4), SI
+	LEAQ        (R10)(R13*4), R10
 
 join:
 	VADDPS     Z1, Z0, Z0
@@ -3029,27 +3032,25 @@ join:
 	VADDPS     Z1, Z0, Z0
 	VMOVUPS    firsts<>+0(SB), Z1
 	VPERMPS    Z0, Z1, Z0
-	MOVQ       BX, R11
-	SUBQ       R10, R11
-	CMPQ       R11, $0x04
+	MOVQ       DX, R13
+	SUBQ       BX, R13
+	CMPQ       R13, $0x04
 	JL         few
-	VMOVUPS    X0, (R8)(R10*4)
-	ADDQ       $0x04, R10
-	CMPQ       R10, BX
-	JL         group
-	JMP        done
+	VMOVUPS    X0, (R11)
+	JMP        next
 
 few:
-	VPBROADCASTD R11, Z1
+	VPBROADCASTD R13, Z1
 	VPCMPGTD     index<>+0(SB), Z1, K3
-	VMOVUPS      Z0, K3, (R8)(R10*4)
+	VMOVUPS      Z0, K3, (R11)
 
-done:
-	LEAQ (R8)(BX*4), R8
-	LEAQ (AX)(DI*4), AX
-	LEAQ (CX)(DI*4), CX
-	DECQ R9
+next:
+	LEAQ (R11)(DX*4), R11
+	DECQ R12
 	JNE  head
+	ADDQ $0x04, BX
+	CMPQ BX, DX
+	JL   group
 	VZEROUPPER
 	RET
 
@@ -3075,24 +3076,24 @@ GLOBL firsts<>(SB), RODATA|NOPTR, $64
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·queryValuesAVX512(SB), NOSPLIT, $0-8
 	MOVQ         p+0(FP), AX
-	MOVQ         8(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         24(AX), BX
-	MOVQ         48(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         32(AX), R9
-	MOVQ         DI, R10
-	ANDQ         $0x1f, R10
-	VPBROADCASTD R10, Z0
+	MOVQ         40(AX), CX
+	MOVQ         CX, DX
+	ANDQ         $0x1f, DX
+	VPBROADCASTD DX, Z0
 	VPCMPGTD     index<>+0(SB), Z0, K1
 	VPCMPGTD     index<>+64(SB), Z0, K2
+	MOVQ         24(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         48(AX), SI
+	MOVQ         8(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         32(AX), R9
 	MOVQ         64(AX), R10
 	MOVQ         72(AX), AX
 
 head:
 	XORQ R11, R11
-	MOVQ DI, R12
+	MOVQ CX, R12
 
 chunk:
 	CMPQ   R12, $0x20
@@ -3102,14 +3103,14 @@ chunk:
 	XORQ   R13, R13
 
 wholeKeys:
-	MOVLQSX      (DX)(R13*4), R14
+	MOVLQSX      (BX)(R13*4), R14
 	IMULQ        SI, R14
-	ADDQ         CX, R14
+	ADDQ         DI, R14
 	VBROADCASTSS (R8)(R13*4), Z2
 	VFMADD231PS  (R14)(R11*1), Z2, Z0
 	VFMADD231PS  64(R14)(R11*1), Z2, Z1
 	INCQ         R13
-	CMPQ         R13, BX
+	CMPQ         R13, DX
 	JL           wholeKeys
 	VBROADCASTSS (AX), Z2
 	VMULPS       Z2, Z0, Z0
@@ -3128,16 +3129,16 @@ part:
 	XORQ   R12, R12
 
 partKeys:
-	MOVLQSX      (DX)(R12*4), R13
+	MOVLQSX      (BX)(R12*4), R13
 	IMULQ        SI, R13
-	ADDQ         CX, R13
+	ADDQ         DI, R13
 	VBROADCASTSS (R8)(R12*4), Z2
 	VMOVUPS.Z    (R13)(R11*1), K1, Z3
 	VFMADD231PS  Z3, Z2, Z0
 	VMOVUPS.Z    64(R13)(R11*1), K2, Z3
 	VFMADD231PS  Z3, Z2, Z1
 	INCQ         R12
-	CMPQ         R12, BX
+	CMPQ         R12, DX
 	JL           partKeys
 	VBROADCASTSS (AX), Z2
 	VMULPS       Z2, Z0, Z0
@@ -3147,11 +3148,80 @@ partKeys:
 
 next:
 	ADDQ $0x04, AX
-	LEAQ (R8)(BX*4), R8
-	LEAQ (R10)(DI*4), R10
-	LEAQ (CX)(DI*4), CX
+	LEAQ (R8)(DX*4), R8
+	LEAQ (DI)(CX*4), DI
+	LEAQ (R10)(CX*4), R10
 	DECQ R9
 	JNE  head
+	VZEROUPPER
+	RET
+
+// func queryPiecesAVX512(p *byte)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·queryPiecesAVX512(SB), NOSPLIT, $0-8
+	MOVQ   p+0(FP), AX
+	MOVQ   16(AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   24(AX), BX
+	MOVQ   (AX), SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   40(AX), DI
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   48(AX), R8
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	MOVQ   56(AX), R9
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   64(AX), R10
+	XORQ   R11, R11
+
+keys:
+	MOVLQSX      (DX)(R11*4), R12
+	IMULQ        BX, R12
+	ADDQ         SI, R12
+	VBROADCASTSS (DI)(R11*4), Z8
+	VFMADD231PS  (R12), Z8, Z0
+	VFMADD231PS  64(R12), Z8, Z1
+	VBROADCASTSS (R8)(R11*4), Z8
+	VFMADD231PS  128(R12), Z8, Z2
+	VFMADD231PS  192(R12), Z8, Z3
+	VBROADCASTSS (R9)(R11*4), Z8
+	VFMADD231PS  256(R12), Z8, Z4
+	VFMADD231PS  320(R12), Z8, Z5
+	VBROADCASTSS (R10)(R11*4), Z8
+	VFMADD231PS  384(R12), Z8, Z6
+	VFMADD231PS  448(R12), Z8, Z7
+	INCQ         R11
+	CMPQ         R11, CX
+	JL           keys
+	MOVQ         32(AX), CX
+	MOVQ         72(AX), DX
+	VBROADCASTSS (DX), Z8
+	VMULPS       Z8, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	VMULPS       Z8, Z1, Z0
+	VMOVUPS      Z0, 64(CX)
+	MOVQ         80(AX), DX
+	VBROADCASTSS (DX), Z0
+	VMULPS       Z0, Z2, Z1
+	VMOVUPS      Z1, 128(CX)
+	VMULPS       Z0, Z3, Z0
+	VMOVUPS      Z0, 192(CX)
+	MOVQ         88(AX), DX
+	VBROADCASTSS (DX), Z0
+	VMULPS       Z0, Z4, Z1
+	VMOVUPS      Z1, 256(CX)
+	VMULPS       Z0, Z5, Z0
+	VMOVUPS      Z0, 320(CX)
+	MOVQ         96(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMULPS       Z0, Z6, Z1
+	VMOVUPS      Z1, 384(CX)
+	VMULPS       Z0, Z7, Z0
+	VMOVUPS      Z0, 448(CX)
 	VZEROUPPER
 	RET
 
@@ -6924,101 +6994,102 @@ columnsDone:
 // Requires: AVX, AVX2, CMOV, FMA3
 TEXT ·queryScoresAVX2(SB), NOSPLIT, $0-8
 	MOVQ         p+0(FP), AX
-	MOVQ         8(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         24(AX), BX
-	MOVQ         48(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         32(AX), R9
-	MOVQ         DI, R10
-	ANDQ         $0x1f, R10
-	VMOVD        R10, X0
+	MOVQ         40(AX), CX
+	MOVQ         CX, DX
+	ANDQ         $0x1f, DX
+	VMOVD        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     index<>+0(SB), Y0, Y1
 	VPCMPGTD     index<>+32(SB), Y0, Y2
 	VPCMPGTD     index<>+64(SB), Y0, Y3
 	VPCMPGTD     index<>+96(SB), Y0, Y0
-	MOVQ         (AX), AX
-
-head:
-	XORQ R10, R10
+	MOVQ         24(AX), DX
+	XORQ         BX, BX
 
 group:
-	LEAQ    (R10), R11
-	MOVLQSX (DX)(R11*4), R11
-	IMULQ   SI, R11
-	ADDQ    CX, R11
-	LEAQ    1(R10), R12
-	LEAQ    -1(BX), R13
-	CMPQ    R12, R13
-	CMOVQGT R13, R12
-	MOVLQSX (DX)(R12*4), R12
-	IMULQ   SI, R12
-	ADDQ    CX, R12
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	VXORPS  Y11, Y11, Y11
-	VXORPS  Y12, Y12, Y12
-	MOVQ    AX, R13
-	MOVQ    DI, R14
+	MOVQ    16(AX), SI
+	LEAQ    (BX), DI
+	MOVLQSX (SI)(DI*4), DI
+	IMULQ   48(AX), DI
+	ADDQ    8(AX), DI
+	LEAQ    1(BX), R8
+	LEAQ    -1(DX), R9
+	CMPQ    R8, R9
+	CMOVQGT R9, R8
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   48(AX), SI
+	ADDQ    8(AX), SI
+	MOVQ    (AX), R8
+	MOVQ    56(AX), R9
+	MOVQ    32(AX), R10
+	LEAQ    (R9)(BX*4), R9
+
+head:
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	MOVQ   CX, R11
 
 columns:
-	CMPQ        R14, $0x20
+	CMPQ        R11, $0x20
 	JL          rest
-	VMOVUPS     (R13), Y13
-	VMOVUPS     (R11), Y14
+	VMOVUPS     (R8), Y13
+	VMOVUPS     (DI), Y14
 	VFMADD231PS Y14, Y13, Y5
-	VMOVUPS     (R12), Y14
+	VMOVUPS     (SI), Y14
 	VFMADD231PS Y14, Y13, Y9
-	VMOVUPS     32(R13), Y13
-	VMOVUPS     32(R11), Y14
+	VMOVUPS     32(R8), Y13
+	VMOVUPS     32(DI), Y14
 	VFMADD231PS Y14, Y13, Y6
-	VMOVUPS     32(R12), Y14
+	VMOVUPS     32(SI), Y14
 	VFMADD231PS Y14, Y13, Y10
-	VMOVUPS     64(R13), Y13
-	VMOVUPS     64(R11), Y14
+	VMOVUPS     64(R8), Y13
+	VMOVUPS     64(DI), Y14
 	VFMADD231PS Y14, Y13, Y7
-	VMOVUPS     64(R12), Y14
+	VMOVUPS     64(SI), Y14
 	VFMADD231PS Y14, Y13, Y11
-	VMOVUPS     96(R13), Y13
-	VMOVUPS     96(R11), Y14
+	VMOVUPS     96(R8), Y13
+	VMOVUPS     96(DI), Y14
 	VFMADD231PS Y14, Y13, Y8
-	VMOVUPS     96(R12), Y14
+	VMOVUPS     96(SI), Y14
 	VFMADD231PS Y14, Y13, Y12
-	ADDQ        $0x00000080, R11
-	ADDQ        $0x00000080, R12
-	ADDQ        $0x00000080, R13
-	SUBQ        $0x20, R14
+	SUBQ        $-128, DI
+	SUBQ        $-128, SI
+	SUBQ        $-128, R8
+	SUBQ        $0x20, R11
 	JMP         columns
 
 rest:
-	TESTQ       R14, R14
+	TESTQ       R11, R11
 	JE          join
-	VMASKMOVPS  (R13), Y1, Y13
-	VMASKMOVPS  (R11), Y1, Y14
+	VMASKMOVPS  (R8), Y1, Y13
+	VMASKMOVPS  (DI), Y1, Y14
 	VFMADD231PS Y14, Y13, Y5
-	VMASKMOVPS  (R12), Y1, Y14
+	VMASKMOVPS  (SI), Y1, Y14
 	VFMADD231PS Y14, Y13, Y9
-	VMASKMOVPS  32(R13), Y2, Y13
-	VMASKMOVPS  32(R11), Y2, Y14
+	VMASKMOVPS  32(R8), Y2, Y13
+	VMASKMOVPS  32(DI), Y2, Y14
 	VFMADD231PS Y14, Y13, Y6
-	VMASKMOVPS  32(R12), Y2, Y14
+	VMASKMOVPS  32(SI), Y2, Y14
 	VFMADD231PS Y14, Y13, Y10
-	VMASKMOVPS  64(R13), Y3, Y13
-	VMASKMOVPS  64(R11), Y3, Y14
+	VMASKMOVPS  64(R8), Y3, Y13
+	VMASKMOVPS  64(DI), Y3, Y14
 	VFMADD231PS Y14, Y13, Y7
-	VMASKMOVPS  64(R12), Y3, Y14
+	VMASKMOVPS  64(SI), Y3, Y14
 	VFMADD231PS Y14, Y13, Y11
-	VMASKMOVPS  96(R13), Y0, Y13
-	VMASKMOVPS  96(R11), Y0, Y14
+	VMASKMOVPS  96(R8), Y0, Y13
+	VMASKMOVPS  96(DI), Y0, Y14
 	VFMADD231PS Y14, Y13, Y8
-	VMASKMOVPS  96(R12), Y0, Y14
+	VMASKMOVPS  96(SI), Y0, Y14
 	VFMADD231PS Y14, Y13, Y12
+	LEAQ        (DI)(R11*4), DI
+	LEAQ        (SI)(R11*4), SI
+	LEAQ        (R8)(R11*4), R8
 
 join:
 	VADDPS       Y7, Y5, Y5
@@ -7030,10 +7101,7 @@ join:
 	VADDPS       Y6, Y5, Y5
 	VPERMILPS    $0xb1, Y5, Y6
 	VADDPS       Y6, Y5, Y5
-	VMOVSS       X5, (R8)(R10*4)
-	INCQ         R10
-	CMPQ         R10, BX
-	JE           done
+	VMOVSS       X5, (R9)
 	VADDPS       Y11, Y9, Y5
 	VADDPS       Y12, Y10, Y6
 	VADDPS       Y6, Y5, Y5
@@ -7043,17 +7111,18 @@ join:
 	VADDPS       Y6, Y5, Y5
 	VPERMILPS    $0xb1, Y5, Y6
 	VADDPS       Y6, Y5, Y5
-	VMOVSS       X5, (R8)(R10*4)
-	INCQ         R10
-	CMPQ         R10, BX
-	JL           group
+	LEAQ         1(BX), R11
+	CMPQ         R11, DX
+	JGE          next
+	VMOVSS       X5, 4(R9)
 
-done:
-	LEAQ (R8)(BX*4), R8
-	LEAQ (AX)(DI*4), AX
-	LEAQ (CX)(DI*4), CX
-	DECQ R9
+next:
+	LEAQ (R9)(DX*4), R9
+	DECQ R10
 	JNE  head
+	ADDQ $0x02, BX
+	CMPQ BX, DX
+	JL   group
 	VZEROUPPER
 	RET
 
@@ -7061,27 +7130,27 @@ done:
 // Requires: AVX, AVX2, FMA3
 TEXT ·queryValuesAVX2(SB), NOSPLIT, $0-8
 	MOVQ         p+0(FP), AX
-	MOVQ         8(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         24(AX), BX
-	MOVQ         48(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         32(AX), R9
-	MOVQ         DI, R10
-	ANDQ         $0x1f, R10
-	VMOVD        R10, X0
+	MOVQ         40(AX), CX
+	MOVQ         CX, DX
+	ANDQ         $0x1f, DX
+	VMOVD        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     index<>+0(SB), Y0, Y1
 	VPCMPGTD     index<>+32(SB), Y0, Y2
 	VPCMPGTD     index<>+64(SB), Y0, Y3
 	VPCMPGTD     index<>+96(SB), Y0, Y0
+	MOVQ         24(AX), DX
+	MOVQ         16(AX), BX
+	MOVQ         48(AX), SI
+	MOVQ         8(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         32(AX), R9
 	MOVQ         64(AX), R10
 	MOVQ         72(AX), AX
 
 head:
 	XORQ R11, R11
-	MOVQ DI, R12
+	MOVQ CX, R12
 
 chunk:
 	CMPQ   R12, $0x20
@@ -7093,16 +7162,16 @@ chunk:
 	XORQ   R13, R13
 
 wholeKeys:
-	MOVLQSX      (DX)(R13*4), R14
+	MOVLQSX      (BX)(R13*4), R14
 	IMULQ        SI, R14
-	ADDQ         CX, R14
+	ADDQ         DI, R14
 	VBROADCASTSS (R8)(R13*4), Y8
 	VFMADD231PS  (R14)(R11*1), Y8, Y4
 	VFMADD231PS  32(R14)(R11*1), Y8, Y5
 	VFMADD231PS  64(R14)(R11*1), Y8, Y6
 	VFMADD231PS  96(R14)(R11*1), Y8, Y7
 	INCQ         R13
-	CMPQ         R13, BX
+	CMPQ         R13, DX
 	JL           wholeKeys
 	VBROADCASTSS (AX), Y8
 	VMULPS       Y8, Y4, Y4
@@ -7127,9 +7196,9 @@ part:
 	XORQ   R12, R12
 
 partKeys:
-	MOVLQSX      (DX)(R12*4), R13
+	MOVLQSX      (BX)(R12*4), R13
 	IMULQ        SI, R13
-	ADDQ         CX, R13
+	ADDQ         DI, R13
 	VBROADCASTSS (R8)(R12*4), Y8
 	VMASKMOVPS   (R13)(R11*1), Y1, Y9
 	VFMADD231PS  Y9, Y8, Y4
@@ -7140,7 +7209,7 @@ partKeys:
 	VMASKMOVPS   96(R13)(R11*1), Y0, Y9
 	VFMADD231PS  Y9, Y8, Y7
 	INCQ         R12
-	CMPQ         R12, BX
+	CMPQ         R12, DX
 	JL           partKeys
 	VBROADCASTSS (AX), Y8
 	VMULPS       Y8, Y4, Y4
@@ -7154,10 +7223,71 @@ partKeys:
 
 next:
 	ADDQ $0x04, AX
-	LEAQ (R8)(BX*4), R8
-	LEAQ (R10)(DI*4), R10
-	LEAQ (CX)(DI*4), CX
+	LEAQ (R8)(DX*4), R8
+	LEAQ (DI)(CX*4), DI
+	LEAQ (R10)(CX*4), R10
 	DECQ R9
 	JNE  head
+	VZEROUPPER
+	RET
+
+// func queryPiecesAVX2(p *byte)
+// Requires: AVX, FMA3
+TEXT ·queryPiecesAVX2(SB), NOSPLIT, $0-8
+	MOVQ   p+0(FP), AX
+	MOVQ   16(AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   24(AX), BX
+	MOVQ   (AX), SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   40(AX), DI
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   48(AX), R8
+	XORQ   R9, R9
+
+keys:
+	MOVLQSX      (DX)(R9*4), R10
+	IMULQ        BX, R10
+	ADDQ         SI, R10
+	VBROADCASTSS (DI)(R9*4), Y8
+	VFMADD231PS  (R10), Y8, Y0
+	VFMADD231PS  32(R10), Y8, Y1
+	VFMADD231PS  64(R10), Y8, Y2
+	VFMADD231PS  96(R10), Y8, Y3
+	VBROADCASTSS (R8)(R9*4), Y8
+	VFMADD231PS  128(R10), Y8, Y4
+	VFMADD231PS  160(R10), Y8, Y5
+	VFMADD231PS  192(R10), Y8, Y6
+	VFMADD231PS  224(R10), Y8, Y7
+	INCQ         R9
+	CMPQ         R9, CX
+	JL           keys
+	MOVQ         32(AX), CX
+	MOVQ         72(AX), DX
+	VBROADCASTSS (DX), Y8
+	VMULPS       Y8, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	VMULPS       Y8, Y1, Y0
+	VMOVUPS      Y0, 32(CX)
+	VMULPS       Y8, Y2, Y0
+	VMOVUPS      Y0, 64(CX)
+	VMULPS       Y8, Y3, Y0
+	VMOVUPS      Y0, 96(CX)
+	MOVQ         80(AX), AX
+	VBROADCASTSS (AX), Y0
+	VMULPS       Y0, Y4, Y1
+	VMOVUPS      Y1, 128(CX)
+	VMULPS       Y0, Y5, Y1
+	VMOVUPS      Y1, 160(CX)
+	VMULPS       Y0, Y6, Y1
+	VMOVUPS      Y1, 192(CX)
+	VMULPS       Y0, Y7, Y0
+	VMOVUPS      Y0, 224(CX)
 	VZEROUPPER
 	RET

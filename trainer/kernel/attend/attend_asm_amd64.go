@@ -79,6 +79,11 @@ func queryScoresAVX512(p *byte)
 //go:noescape
 func queryValuesAVX512(p *byte)
 
+// queryPiecesAVX512 fills pieces of 32 columns of the output; there are keys.
+//
+//go:noescape
+func queryPiecesAVX512(p *byte)
+
 // copyRowsAVX2 copies rows to places some way apart.
 //
 //go:noescape
@@ -153,3 +158,8 @@ func queryScoresAVX2(p *byte)
 //
 //go:noescape
 func queryValuesAVX2(p *byte)
+
+// queryPiecesAVX2 fills pieces of 32 columns of the output; there are keys.
+//
+//go:noescape
+func queryPiecesAVX2(p *byte)

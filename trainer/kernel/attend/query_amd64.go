@@ -40,6 +40,9 @@ func (q *Query) values(out, s, by, v []float32) {
 		q.valuesGeneric(out, s, by, v)
 		return
 	}
+	if q.pieces(out, s, by, v) {
+		return
+	}
 	a := q.args(s, v)
 	a.out, a.by = &out[0], &by[0]
 	if p := (*byte)(unsafe.Pointer(&a)); cpuinfo.AVX512 {
@@ -47,4 +50,45 @@ func (q *Query) values(out, s, by, v []float32) {
 	} else {
 		queryValuesAVX2(p)
 	}
+}
+
+// piecesArgs is the argument block of the loops over pieces.
+type piecesArgs struct {
+	rows     *float32
+	slots    *int32
+	keys, ld int // ld in bytes
+	out      *float32
+	s, by    [mostPieces]*float32
+}
+
+const (
+	piece      = 32 // columns
+	mostPieces = 4
+)
+
+// pieces is values where heads are whole pieces, and as many as the loop takes
+// at a time or a multiple. It reports whether they are.
+func (q *Query) pieces(out, s, by, v []float32) bool {
+	n := 2
+	if cpuinfo.AVX512 {
+		n = mostPieces
+	}
+	columns := q.Heads * q.DH
+	if q.DH%piece != 0 || columns%(n*piece) != 0 {
+		return false
+	}
+	a := piecesArgs{slots: &q.Slots[0], keys: len(q.Slots), ld: 4 * q.LD}
+	for c := 0; c < columns; c += n * piece {
+		a.rows, a.out = &v[c], &out[c]
+		for k := range n {
+			h := (c + k*piece) / q.DH
+			a.s[k], a.by[k] = &s[h*len(q.Slots)], &by[h]
+		}
+		if p := (*byte)(unsafe.Pointer(&a)); cpuinfo.AVX512 {
+			queryPiecesAVX512(p)
+		} else {
+			queryPiecesAVX2(p)
+		}
+	}
+	return true
 }

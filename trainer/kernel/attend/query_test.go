@@ -72,7 +72,7 @@ func (c *queryCase) reference() []float64 {
 func TestQuery(t *testing.T) {
 	for _, dh := range []int{0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 128} {
 		for _, keys := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 33} {
-			for _, heads := range []int{1, 3} {
+			for _, heads := range []int{1, 2, 3, 4, 8} {
 				name := fmt.Sprintf("heads=%d dh=%d keys=%d", heads, dh, keys)
 				var first []float32
 				for _, l := range cpuinfo.Levels() {

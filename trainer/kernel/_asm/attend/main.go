@@ -56,6 +56,7 @@ func main() {
 		dotRows(i)
 		queryScores(i)
 		queryValues(i)
+		queryPieces(i)
 	}
 	Generate()
 }

@@ -21,73 +21,68 @@ const (
 	offQBy     = 72
 )
 
-// A query is a loop over heads, each dh columns of the rows.
+// A query is the loops over the keys and heads of one query; each head is dh
+// columns of the rows.
 type query struct {
-	i                            asm.ISA
-	p, rows, slots, keys, ld, dh gp
-	scores, heads                gp
-	mask                         []asm.Mask // of the columns past the last whole 32
+	i        asm.ISA
+	p        gp
+	keys, dh gp
+	mask     []asm.Mask // of the columns past the last whole 32
 }
 
 func openQuery(i asm.ISA, name, doc string) *query {
 	TEXT(name+i.Suffix, NOSPLIT, "func(p *byte)")
 	Pragma("noescape")
 	Doc(name + i.Suffix + " " + doc)
-	q := &query{i: i, p: Load(Param("p"), GP64()).(gp)}
-	q.rows, q.slots, q.keys, q.ld = q.word(offQRows), q.word(offQSlots), q.word(offQKeys), q.word(offQLD)
-	q.dh, q.scores, q.heads = q.word(offQDH), q.word(offQScores), q.word(offQHeads)
+	return &query{i: i, p: Load(Param("p"), GP64()).(gp)}
+}
+
+// tail loads dh and the masks of a head's last columns.
+func (q *query) tail() {
+	q.dh = q.word(offQDH)
 	left := GP64()
 	MOVQ(q.dh, left)
 	ANDQ(U8(31), left)
-	spread := i.Spread(left)
-	for at := 0; at < 32; at += i.Lanes {
-		q.mask = append(q.mask, i.First(spread, at))
+	spread := q.i.Spread(left)
+	for at := 0; at < 32; at += q.i.Lanes {
+		q.mask = append(q.mask, q.i.First(spread, at))
 	}
-	return q
 }
+
+func (q *query) field(off int) Mem { return Mem{Base: q.p, Disp: off} }
 
 func (q *query) word(off int) gp {
 	r := GP64()
-	MOVQ(Mem{Base: q.p, Disp: off}, r)
+	MOVQ(q.field(off), r)
 	return r
 }
 
-// row returns a pointer to the head's columns of the row of key j.
-func (q *query) row(j gp) gp {
+// row returns a pointer to the row of key j, given where the table begins.
+func (q *query) row(slots, j gp, ld, rows Op) gp {
 	r := GP64()
-	MOVLQSX(Mem{Base: q.slots, Index: j, Scale: 4}, r)
-	IMULQ(q.ld, r)
-	ADDQ(q.rows, r)
+	MOVLQSX(Mem{Base: slots, Index: j, Scale: 4}, r)
+	IMULQ(ld, r)
+	ADDQ(rows, r)
 	return r
 }
 
-// next moves to the next head, whose scores lie behind this one's.
-func (q *query) next(label string, more ...gp) {
-	LEAQ(Mem{Base: q.scores, Index: q.keys, Scale: 4}, q.scores)
-	for _, r := range append(more, q.rows) {
-		LEAQ(Mem{Base: r, Index: q.dh, Scale: 4}, r)
-	}
-	DECQ(q.heads)
-	JNE(LabelRef(label))
-	VZEROUPPER()
-	RET()
-}
-
-// queryScores multiplies the query with the keys of each head. The sum over a
-// head's columns is that of asm.Reduce.
+// queryScores multiplies the query with the keys of each head: some keys with
+// all heads, so that each row is read from its beginning to its end, then the
+// next ones. The sum over a head's columns is that of asm.Reduce.
 func queryScores(i asm.ISA) {
 	q := openQuery(i, "queryScores", "fills the scores of each head; there are keys and columns.")
-	at := q.word(offQQuery)
+	q.tail()
+	q.keys = q.word(offQKeys)
 	group := 2
 	if i.Lanes == 16 {
 		group = 4
 	}
-	Label("head")
 	j := GP64()
 	XORQ(j, j)
 
 	Label("group")
 	var rows []gp
+	slots := q.word(offQSlots)
 	for g := range group {
 		k := GP64()
 		LEAQ(Mem{Base: j, Disp: g}, k)
@@ -97,16 +92,19 @@ func queryScores(i asm.ISA) {
 			CMPQ(k, last)
 			CMOVQGT(last, k)
 		}
-		rows = append(rows, q.row(k))
+		rows = append(rows, q.row(slots, k, q.field(offQLD), q.field(offQRows)))
 	}
+	x, s, heads := q.word(offQQuery), q.word(offQScores), q.word(offQHeads)
+	LEAQ(Mem{Base: s, Index: j, Scale: 4}, s)
+
+	Label("head")
 	acc := make([][]vec, group)
 	for g := range acc {
 		for range 32 / i.Lanes {
 			acc[g] = append(acc[g], i.Zero())
 		}
 	}
-	x, n := GP64(), GP64()
-	MOVQ(at, x)
+	n := GP64()
 	MOVQ(q.dh, n)
 	step := func(masked bool) {
 		for v := range 32 / i.Lanes {
@@ -128,7 +126,7 @@ func queryScores(i asm.ISA) {
 	JL(LabelRef("rest"))
 	step(false)
 	for _, r := range append(rows, x) {
-		ADDQ(U32(128), r)
+		SUBQ(I8(-128), r)
 	}
 	SUBQ(U8(32), n)
 	JMP(LabelRef("columns"))
@@ -136,6 +134,9 @@ func queryScores(i asm.ISA) {
 	TESTQ(n, n)
 	JE(LabelRef("join"))
 	step(true)
+	for _, r := range append(rows, x) {
+		LEAQ(Mem{Base: r, Index: n, Scale: 4}, r)
+	}
 
 	Label("join")
 	if i.Lanes == 16 {
@@ -145,30 +146,31 @@ func queryScores(i asm.ISA) {
 		SUBQ(j, left)
 		CMPQ(left, U8(4))
 		JL(LabelRef("few"))
-		VMOVUPS(sums.AsX(), Mem{Base: q.scores, Index: j, Scale: 4})
-		ADDQ(U8(4), j)
-		CMPQ(j, q.keys)
-		JL(LabelRef("group"))
-		JMP(LabelRef("done"))
+		VMOVUPS(sums.AsX(), Mem{Base: s})
+		JMP(LabelRef("next"))
 		Label("few")
-		i.StoreMasked(sums, i.First(i.Spread(left), 0), Mem{Base: q.scores, Index: j, Scale: 4})
-		Label("done")
-		q.next("head", at)
-		return
-	}
-	for g := range acc {
-		sum := asm.Join(i, acc[g], func(i asm.ISA, a, b vec) vec { return i.Add(a, b) })
-		VMOVSS(sum.AsX(), Mem{Base: q.scores, Index: j, Scale: 4})
-		INCQ(j)
-		if g < group-1 {
-			CMPQ(j, q.keys)
-			JE(LabelRef("done"))
+		i.StoreMasked(sums, i.First(i.Spread(left), 0), Mem{Base: s})
+	} else {
+		for g := range acc {
+			sum := asm.Join(i, acc[g], func(i asm.ISA, a, b vec) vec { return i.Add(a, b) })
+			if g > 0 {
+				left := GP64()
+				LEAQ(Mem{Base: j, Disp: g}, left)
+				CMPQ(left, q.keys)
+				JGE(LabelRef("next"))
+			}
+			VMOVSS(sum.AsX(), Mem{Base: s, Disp: 4 * g})
 		}
 	}
+	Label("next")
+	LEAQ(Mem{Base: s, Index: q.keys, Scale: 4}, s)
+	DECQ(heads)
+	JNE(LabelRef("head"))
+	ADDQ(U8(uint8(group)), j)
 	CMPQ(j, q.keys)
 	JL(LabelRef("group"))
-	Label("done")
-	q.next("head", at)
+	VZEROUPPER()
+	RET()
 }
 
 // fourSums joins the lanes of four keys as asm.Join does, side by side, and
@@ -207,7 +209,10 @@ func fourSums(acc [][]vec) vec {
 // own factor.
 func queryValues(i asm.ISA) {
 	q := openQuery(i, "queryValues", "fills the output of each head; there are keys and columns.")
-	out, by := q.word(offQOut), q.word(offQBy)
+	q.tail()
+	q.keys = q.word(offQKeys)
+	slots, ld, rows := q.word(offQSlots), q.word(offQLD), q.word(offQRows)
+	scores, heads, out, by := q.word(offQScores), q.word(offQHeads), q.word(offQOut), q.word(offQBy)
 	Label("head")
 	c, left := GP64(), GP64() // bytes into the head, columns left
 	XORQ(c, c)
@@ -220,9 +225,9 @@ func queryValues(i asm.ISA) {
 		j := GP64()
 		XORQ(j, j)
 		Label(name + "Keys")
-		r := q.row(j)
+		r := q.row(slots, j, ld, rows)
 		s := i.Vec()
-		VBROADCASTSS(Mem{Base: q.scores, Index: j, Scale: 4}, s)
+		VBROADCASTSS(Mem{Base: scores, Index: j, Scale: 4}, s)
 		for v, a := range acc {
 			m := Mem{Base: r, Index: c, Scale: 1, Disp: 4 * v * i.Lanes}
 			switch {
@@ -259,5 +264,63 @@ func queryValues(i asm.ISA) {
 	chunk("part", true)
 	Label("next")
 	ADDQ(U8(4), by)
-	q.next("head", out)
+	LEAQ(Mem{Base: scores, Index: q.keys, Scale: 4}, scores)
+	LEAQ(Mem{Base: rows, Index: q.dh, Scale: 4}, rows)
+	LEAQ(Mem{Base: out, Index: q.dh, Scale: 4}, out)
+	DECQ(heads)
+	JNE(LabelRef("head"))
+	VZEROUPPER()
+	RET()
+}
+
+// Offsets in the argument block of queryPieces, the struct piecesArgs.
+const (
+	offPRows   = 0
+	offPSlots  = 8
+	offPKeys   = 16
+	offPLD     = 24
+	offPOut    = 32
+	offPScores = 40 // of each piece,
+	offPBy     = 72 // and its factor
+)
+
+// queryPieces is queryValues for some pieces of 32 columns side by side, whose
+// chains keep each other company.
+func queryPieces(i asm.ISA) {
+	q := openQuery(i, "queryPieces", "fills pieces of 32 columns of the output; there are keys.")
+	q.keys = q.word(offPKeys)
+	slots, ld, rows := q.word(offPSlots), q.word(offPLD), q.word(offPRows)
+	pieces := i.Lanes / 4 // 4, or 2
+	acc := make([][]vec, pieces)
+	var scores []gp
+	for c := range acc {
+		for range 32 / i.Lanes {
+			acc[c] = append(acc[c], i.Zero())
+		}
+		scores = append(scores, q.word(offPScores+8*c))
+	}
+	j := GP64()
+	XORQ(j, j)
+	Label("keys")
+	r := q.row(slots, j, ld, rows)
+	for c := range acc {
+		s := i.Vec()
+		VBROADCASTSS(Mem{Base: scores[c], Index: j, Scale: 4}, s)
+		for v, a := range acc[c] {
+			VFMADD231PS(Mem{Base: r, Disp: 128*c + 4*v*i.Lanes}, s, a)
+		}
+	}
+	INCQ(j)
+	CMPQ(j, q.keys)
+	JL(LabelRef("keys"))
+	out := q.word(offPOut)
+	for c := range acc {
+		f := i.Vec()
+		VBROADCASTSS(Mem{Base: q.word(offPBy + 8*c)}, f)
+		for v, a := range acc[c] {
+			VMOVUPS(i.Mul(a, f), Mem{Base: out, Disp: 128*c + 4*v*i.Lanes})
+		}
+	}
+	VZEROUPPER()
+	RET()
 }
