@@ -195,3 +195,53 @@ func TestAbove(t *testing.T) {
 		}
 	}
 }
+
+func TestNumberOf(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want int64
+	}{{int64(3), 3}, {uint64(3), 3}, {uint64(1 << 63), -1}, {3.0, -1}, {nil, -1}} {
+		if got := numberOf(c.v, -1); got != c.want {
+			t.Errorf("numberOf(%T %v) = %d, want %d", c.v, c.v, got, c.want)
+		}
+	}
+}
+
+func TestIngestRefusesPointers(t *testing.T) {
+	b := newBench(t)
+	b.write("dev.src", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n")
+	_, err := b.ingest(&Ingest{Corpus: "gec"})
+	var r *pipeline.RefusedError
+	if !errors.As(err, &r) || r.File != "dev.src" || r.Reason != "a pointer of Git LFS, not the file" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestIngestRefusesLinesThatEndInCR(t *testing.T) {
+	for corpus, text := range map[string]string{
+		"paws": "id\tsentence1\tsentence2\tlabel\r1\ta\tb\t0\r2\tc\td\t1\r", "trec": "DESC:def a\rNUM:x b\r", "sst": "1 a\r0 b\r",
+		"flickr8k": "a.jpg#0\ta\ra.jpg#1\tb\r", "m2": "S a\rA 0 1|||x|||b|||REQUIRED|||-NONE-|||0\r", "nlpcc2018": "a\rb\r", "news-commentary": "a\tb\rc\td\r",
+	} {
+		b := newBench(t)
+		b.write("file.txt", text)
+		_, err := b.ingest(&Ingest{Corpus: corpus})
+		var r *pipeline.RefusedError
+		if !errors.As(err, &r) || r.Reason != "lines end in CR alone" {
+			t.Errorf("%s: %v", corpus, err)
+		}
+	}
+	b := newBench(t)
+	b.write("flickr.txt", "")
+	if _, err := b.ingest(&Ingest{Corpus: "flickr8k"}); pipeline.ExitCode(err) != pipeline.ExitBadInput {
+		t.Errorf("an empty file of Flickr: %v", err)
+	}
+}
+
+func TestIngestOfLabelsThatAreNoNumbers(t *testing.T) {
+	b := newBench(t)
+	b.write("stsa.binary.train", "1 good\n<html> bad\n0 worse\n")
+	n, err := b.ingest(&Ingest{Corpus: "sst"})
+	if err != nil || n.Manifest.Rows != 2 || n.Manifest.Dead != 1 {
+		t.Errorf("%+v, %v", n, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -224,6 +225,9 @@ func textOf(v any) string {
 }
 
 func numberOf(v any, none int64) int64 {
+	if n, ok := v.(uint64); ok && n <= math.MaxInt64 {
+		return int64(n)
+	}
 	if n, ok := v.(int64); ok {
 		return n
 	}

@@ -16,7 +16,8 @@ folder with what this page says before a night is spent on it: which files are t
 differ. ` + "`espalier data sample CORPUS --out DIR`" + ` writes a miniature in the same layout.
 
 Files may be gzip streams or lie in archives. Rows that cannot be used become dead letters (` + "`espalier deadletters DIR`" + `);
-files that cannot be used are refused. A key that an earlier file of the same split has is a dead letter too. Counts are those
+files that cannot be used are refused: pointers of Git LFS, texts in UTF-16, streams and documents that end early. Of several files that say
+which split they are of, ` + "`--split`" + ` chooses; if none is of it the folder is refused, and not labelled so. A key that an earlier file of the same split has is a dead letter too. Counts are those
 published, by the names that rows carry as their split.
 
 Tables of others are read as raw files where a corpus is exported to them (GLUE, SuperGLUE): Parquet, Arrow files and streams, and the

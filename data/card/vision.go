@@ -62,7 +62,7 @@ var visionCards = []Card{
 			{Split: "val", Rows: 132062, Source: gqaCounts},
 			{Split: "testdev", Rows: 12578, Source: gqaCounts},
 		},
-		Traps:  "files of several gigabytes that are one object, ids twice, questions without an answer",
+		Traps:  "all questions of a split are not read beside its balanced ones; files of several gigabytes that are one object, ids twice, questions without an answer",
 		Sample: "gqa",
 	},
 	{
@@ -92,7 +92,7 @@ var visionCards = []Card{
 			{Split: "dev", Rows: 6982, Source: nlvr2Counts},
 			{Split: "test1", Rows: 6967, Source: nlvr2Counts},
 		},
-		Traps:  "two images a row, named by the sentence's id without its last part",
+		Traps:  "balanced and unbalanced subsets are not read beside the split that they are of; two images a row, named by the sentence's id without its last part",
 		Sample: "nlvr2",
 	},
 	{

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -225,4 +227,28 @@ func FuzzOpenTable(f *testing.F) {
 			line = AppendJSON(line[:0], table.Columns(), row)
 		}
 	})
+}
+
+func TestLinkedBlocksOfLZ4(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "other", "polars-lz4.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := OpenTable(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for row, err := range table.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row[0] != fmt.Sprintf("row %d", n) || row[1] != n {
+			t.Errorf("row %d is %v", n, row)
+		}
+		n++
+	}
+	if n != 40 {
+		t.Errorf("%d rows, want 40", n)
+	}
 }

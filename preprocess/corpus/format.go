@@ -112,7 +112,8 @@ func StandardSplit(name string) string {
 }
 
 // IsParquet reports whether a source is a Parquet file, an Arrow file or an Arrow
-// stream, as save_to_disk of Hugging Face's datasets writes them.
+// stream, as save_to_disk of Hugging Face's datasets writes them, or one of those
+// that cannot be read: an encrypted one, or Feather of version 1.
 func IsParquet(src *Source) (bool, error) {
 	var magic [6]byte
 	n, err := src.ReadAt(magic[:min(src.Size, 6)], 0)
@@ -120,7 +121,7 @@ func IsParquet(src *Source) (bool, error) {
 		return false, err
 	}
 	head := string(magic[:n])
-	return strings.HasPrefix(head, "PAR1") || head == "ARROW1" || strings.HasPrefix(head, "\xff\xff\xff\xff"), nil
+	return strings.HasPrefix(head, "PAR1") || strings.HasPrefix(head, "PARE") || head == "ARROW1" || strings.HasPrefix(head, "FEA1") || strings.HasPrefix(head, "\xff\xff\xff\xff"), nil
 }
 
 // Ext returns the extension of a source's name, that of a gzip stream's content.

@@ -36,6 +36,10 @@ func ReadFlickr(ctx context.Context, r io.ReaderAt, size int64, o Options) iter.
 		if f.o.Split == "" {
 			f.o.Split = "all"
 		}
+		if err := rawfile.RefuseLines(r, size, o.File); err != nil {
+			yield(corpus.Record[FlickrRow]{}, err)
+			return
+		}
 		lines := rawfile.NewLines(r, size)
 		for l := lines.Next(); l != nil; l = lines.Next() {
 			if l.N%4096 == 0 && ctx.Err() != nil {

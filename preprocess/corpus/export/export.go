@@ -5,6 +5,7 @@ package export
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"espalier/pipeline/shard"
 	"espalier/preprocess/corpus"
@@ -38,7 +39,7 @@ type Values []any
 func (v Values) Text(i int, name string, to *string) records.Fault {
 	s, ok := v[i].(string)
 	if !ok {
-		return records.Fault{Field: name, Reason: rawjson.Mismatch(kindOf(v[i]), rawjson.Text)}
+		return records.Fault{Field: name, Reason: mismatch(v[i], rawjson.Text)}
 	}
 	*to = s
 	return records.Fault{}
@@ -48,8 +49,8 @@ func (v Values) Text(i int, name string, to *string) records.Fault {
 func (v Values) Integer(i int, name string, to *int64) records.Fault {
 	n, ok := v[i].(int64)
 	if !ok {
-		reason := rawjson.Mismatch(kindOf(v[i]), rawjson.Number)
-		if kindOf(v[i]) == rawjson.Number {
+		reason := mismatch(v[i], rawjson.Number)
+		if _, float := v[i].(float64); float {
 			reason = records.NoInteger
 		}
 		return records.Fault{Field: name, Reason: reason}
@@ -62,33 +63,50 @@ func (v Values) Integer(i int, name string, to *int64) records.Fault {
 func (v Values) Texts(i int, name string, to *[]string) records.Fault {
 	list, ok := v[i].([]any)
 	if !ok {
-		return records.Fault{Field: name, Reason: rawjson.Mismatch(kindOf(v[i]), rawjson.Array)}
+		return records.Fault{Field: name, Reason: mismatch(v[i], rawjson.Array)}
 	}
 	*to = make([]string, len(list))
 	for k, x := range list {
 		s, ok := x.(string)
 		if !ok {
-			return records.Fault{Field: name, Reason: rawjson.Mismatch(kindOf(x), rawjson.Text)}
+			return records.Fault{Field: name, Reason: mismatch(x, rawjson.Text)}
 		}
 		(*to)[k] = s
 	}
 	return records.Fault{}
 }
 
-func kindOf(v any) rawjson.Kind {
+// mismatch says that a value is not of the kind that is wanted.
+func mismatch(v any, want rawjson.Kind) string {
+	var kind rawjson.Kind
 	switch v.(type) {
 	case nil:
-		return rawjson.Null
+		kind = rawjson.Null
 	case bool:
-		return rawjson.Bool
+		kind = rawjson.Bool
 	case string:
-		return rawjson.Text
+		kind = rawjson.Text
 	case []any:
-		return rawjson.Array
+		kind = rawjson.Array
 	case shard.Struct:
-		return rawjson.Object
+		kind = rawjson.Object
+	case int64, float64:
+		kind = rawjson.Number
+	default: // of a table's column
+		what := "value of another type"
+		switch v.(type) {
+		case []byte:
+			what = "bytes"
+		case uint64:
+			what = "number of more than 63 bits"
+		case shard.Decimal:
+			what = "decimal number"
+		case shard.Timestamp, shard.Date, shard.TimeOfDay:
+			what = "time"
+		}
+		return what + strings.TrimPrefix(rawjson.Mismatch(rawjson.Null, want), rawjson.Null.String())
 	}
-	return rawjson.Number
+	return rawjson.Mismatch(kind, want)
 }
 
 // key returns the key of a row, "" for its number.
@@ -104,7 +122,7 @@ func (x *Export[F, M]) key(v any, meta *M) (string, records.Fault) {
 	case float64:
 		return "", records.Fault{Field: x.Key, Reason: records.NoInteger}
 	}
-	return "", records.Fault{Field: x.Key, Reason: rawjson.Mismatch(kindOf(v), rawjson.Number)}
+	return "", records.Fault{Field: x.Key, Reason: mismatch(v, rawjson.Number)}
 }
 
 // label reads the value of a label: the number or the name of a class, a number.
@@ -151,7 +169,7 @@ func (x *Export[F, M]) label(v any) (table.Value, records.Fault) {
 		}
 		return value, records.Fault{}
 	}
-	return bad(rawjson.Mismatch(kindOf(v), rawjson.Number))
+	return bad(mismatch(v, rawjson.Number))
 }
 
 // row adds the row or the dead letter of some values: those of the columns, of

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"espalier/pipeline"
@@ -89,6 +90,9 @@ func (t tables[F, M]) Read(ctx context.Context, src *corpus.Source, _ json.RawMe
 				return
 			}
 			clear(values)
+			for i, v := range row {
+				row[i] = signed(v)
+			}
 			copy(values, row[:n])
 			for i, c := range table.Columns()[n:] {
 				at := n
@@ -114,4 +118,13 @@ func (t tables[F, M]) Read(ctx context.Context, src *corpus.Source, _ json.RawMe
 			}
 		}
 	}
+}
+
+// signed turns numbers of a column without signs into those of one with them,
+// where they are small enough: files differ in that, not in what they say.
+func signed(v any) any {
+	if n, ok := v.(uint64); ok && n <= math.MaxInt64 {
+		return int64(n)
+	}
+	return v
 }

@@ -7,6 +7,7 @@ import (
 
 	"espalier/pipeline"
 	"espalier/preprocess/corpus"
+	"espalier/preprocess/rawfile"
 	"espalier/preprocess/rawjson"
 )
 
@@ -252,10 +253,13 @@ type TSV struct {
 // Walk walks over the lines of a file.
 func (l TSV) Walk(src *corpus.Source, at *Span) Walker {
 	w := &tsvWalker{lineWalker: newLineWalker(src, at), columns: l.Columns}
+	if at == nil {
+		w.err = rawfile.RefuseLines(src, src.Size, src.Name)
+	}
 	switch {
 	case at != nil:
 		w.columns, w.err = ofMode(at.Mode)
-	case l.Header:
+	case l.Header && w.err == nil:
 		if el := w.line(); el != nil {
 			w.columns = nil
 			for _, name := range bytes.Split(el.Bytes, []byte{'\t'}) {

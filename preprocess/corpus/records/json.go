@@ -6,6 +6,7 @@ import (
 
 	"espalier/pipeline"
 	"espalier/preprocess/corpus"
+	"espalier/preprocess/rawfile"
 	"espalier/preprocess/rawjson"
 )
 
@@ -92,7 +93,7 @@ func startsWithBOM(src *corpus.Source) bool {
 
 // modeOfJSON looks at the first line that is not blank.
 func modeOfJSON(src *corpus.Source) (string, error) {
-	if err := refuseText(src); err != nil {
+	if err := rawfile.RefuseText(src, src.Size, src.Name); err != nil {
 		return "", err
 	}
 	var buf []byte

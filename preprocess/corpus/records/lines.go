@@ -30,6 +30,9 @@ func (l Lines) Walk(src *corpus.Source, at *Span) Walker {
 	w := newLineWalker(src, at)
 	w.skip = l.Skip
 	if at == nil {
+		if w.err = rawfile.RefuseLines(src, src.Size, src.Name); w.err != nil {
+			return w
+		}
 		for range l.Header {
 			w.line()
 		}
@@ -53,7 +56,7 @@ type lineWalker struct {
 func newLineWalker(src *corpus.Source, at *Span) *lineWalker {
 	w := &lineWalker{src: src}
 	if at == nil {
-		if w.err = refuseText(src); w.err == nil {
+		if w.err = rawfile.RefuseText(src, src.Size, src.Name); w.err == nil {
 			w.lines = rawfile.NewLines(src, src.Size)
 		}
 		return w
@@ -61,23 +64,6 @@ func newLineWalker(src *corpus.Source, at *Span) *lineWalker {
 	w.base, w.before, w.index = at.From, max(at.Line-1, 0), at.Index
 	w.lines = rawfile.NewLines(io.NewSectionReader(src, at.From, at.To-at.From), at.To-at.From)
 	return w
-}
-
-// refuseText refuses files that cannot hold lines of text: empty ones and those
-// that begin with the mark of UTF-16.
-func refuseText(src *corpus.Source) error {
-	var head [2]byte
-	n, err := src.ReadAt(head[:min(src.Size, 2)], 0)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	switch {
-	case n == 0:
-		return &pipeline.RefusedError{File: src.Name, Offset: -1, Reason: "empty file"}
-	case n == 2 && (head == [2]byte{0xff, 0xfe} || head == [2]byte{0xfe, 0xff}):
-		return &pipeline.RefusedError{File: src.Name, Line: 1, Offset: 0, Reason: "UTF-16 byte order mark"}
-	}
-	return nil
 }
 
 // line reads a line of the file as it is, nil at the end.

@@ -160,7 +160,11 @@ func (l layout[F, M]) Walk(src *corpus.Source, at *records.Span) records.Walker 
 		w.index = at.Index
 		return w
 	}
-	if w.err = (records.Lines{}).Walk(src, nil).Err(); w.err != nil { // no text at all
+	refuse := rawfile.RefuseLines
+	if l.t.CR {
+		refuse = rawfile.RefuseText
+	}
+	if w.err = refuse(src, src.Size, src.Name); w.err != nil {
 		return w
 	}
 	if w.shape, w.err = l.t.shape(src); w.err != nil {

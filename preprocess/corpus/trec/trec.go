@@ -14,6 +14,7 @@ import (
 	"espalier/preprocess/corpus/records"
 	"espalier/preprocess/corpus/table"
 	"espalier/preprocess/rawfile"
+	"espalier/preprocess/rawjson"
 )
 
 // Fields is what a line has beside its label.
@@ -84,6 +85,10 @@ func Labelled(name, task string) corpus.Format[Fields, corpus.None] {
 				label, text, fault := split(decoder.Text(el.Bytes))
 				if fault.Bad() {
 					out.Dead(fault)
+					return
+				}
+				if !rawjson.IsInteger(label) {
+					out.Dead(records.Fault{Field: "label", Reason: records.NoLabel})
 					return
 				}
 				s := string(label)
