@@ -34,7 +34,7 @@ type Ingest struct {
 func (*Ingest) Kind() string { return "preprocess/ingest" }
 
 // Version is raised when equal files would give other rows.
-func (*Ingest) Version() int { return 6 }
+func (*Ingest) Version() int { return 7 }
 
 // Check fills in defaults.
 func (g *Ingest) Check() error {

@@ -7,21 +7,20 @@
 // bytes give equal frames. An Encoder is not safe for concurrent use.
 package frame
 
-import (
-	"encoding/binary"
-	"errors"
-
-	"github.com/klauspost/compress/huff0"
-)
+import "encoding/binary"
 
 const (
 	blockBytes  = 128 << 10 // the most that a block may hold
+	codeBlocks  = 8         // blocks that share codes
 	fourStreams = 1024      // literals from here on are coded as four streams
 	leastCoded  = 64        // fewer literals stay as they are
 )
 
 // An Encoder writes frames. The zero value is ready.
-type Encoder struct{ huff huff0.Scratch }
+type Encoder struct {
+	code   code
+	counts [codeBlocks]counts
+}
 
 // Append appends a frame to dst that holds texts one behind the other. Each has
 // codes of its own.
@@ -46,13 +45,13 @@ func (e *Encoder) Append(dst []byte, texts ...[]byte) []byte {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
 	}
 	if size == 0 {
-		return e.block(dst, nil, true)
+		return blockHead(dst, rawBlock, 0, true)
 	}
 	for _, text := range texts {
 		for len(text) > 0 {
-			n := min(len(text), blockBytes)
+			n := min(len(text), codeBlocks*blockBytes)
 			size -= n
-			dst = e.block(dst, text[:n], size == 0)
+			dst = e.blocks(dst, text[:n], size == 0)
 			text = text[n:]
 		}
 	}
@@ -62,73 +61,107 @@ func (e *Encoder) Append(dst []byte, texts ...[]byte) []byte {
 // Kinds of blocks.
 const (
 	rawBlock   = 0
+	sameBlock  = 1
 	codedBlock = 2
 )
 
-// block appends a block with its header.
-func (e *Encoder) block(dst, src []byte, last bool) []byte {
-	head := len(dst)
-	dst = append(dst, 0, 0, 0)
-	kind := codedBlock
-	if dst = e.literals(dst, src); len(dst)-head-3 < len(src) {
-		dst = append(dst, 0) // no sequences
-	} else {
-		dst, kind = append(dst[:head+3], src...), rawBlock
-	}
-	h := uint32(kind)<<1 | uint32(len(dst)-head-3)<<3
+// blockHead begins a block.
+func blockHead(dst []byte, kind, size int, last bool) []byte {
+	h := uint32(kind)<<1 | uint32(size)<<3
 	if last {
 		h |= 1
 	}
-	dst[head], dst[head+1], dst[head+2] = byte(h), byte(h>>8), byte(h>>16)
+	return append(dst, byte(h), byte(h>>8), byte(h>>16))
+}
+
+// blocks appends blocks that share codes.
+func (e *Encoder) blocks(dst, src []byte, last bool) []byte {
+	n := (len(src) + blockBytes - 1) / blockBytes
+	var all [256]uint32
+	block := func(i int) []byte { return src[i*blockBytes : min((i+1)*blockBytes, len(src))] }
+	for i := range n {
+		c := &e.counts[i]
+		c.count(block(i))
+		for k := range c {
+			for b, v := range c[k] {
+				all[b] += v
+			}
+		}
+	}
+	coded := e.code.make(&all)
+	told := false // the codes stand in an earlier block
+	for i := range n {
+		text, last := block(i), last && i == n-1
+		if all[text[0]] == uint32(len(src)) {
+			dst = append(blockHead(dst, sameBlock, len(text), last), text[0])
+			continue
+		}
+		if coded && len(text) >= leastCoded {
+			tree := e.code.tree
+			if told {
+				tree = nil
+			}
+			if out, ok := e.block(dst, text, tree, &e.counts[i], last); ok {
+				dst, told = out, true
+				continue
+			}
+		}
+		dst = append(blockHead(dst, rawBlock, len(text), last), text...)
+	}
 	return dst
 }
 
 // Kinds of literals.
 const (
-	rawLiterals  = 0
-	sameLiterals = 1
-	huffLiterals = 2
+	huffLiterals     = 2
+	huffSameLiterals = 3 // their codes are those of the block before
 )
 
-// literals appends a section of literals.
-func (e *Encoder) literals(dst, src []byte) []byte {
-	if len(src) < leastCoded {
-		return append(literalsHead(dst, rawLiterals, len(src)), src...)
-	}
-	e.huff.Reuse = huff0.ReusePolicyNone
-	compress, streams := huff0.Compress4X, uint64(1)
+// block appends a block of coded bytes, behind the tree of their codes if that is
+// not known yet. It reports false if too little is gained.
+func (e *Encoder) block(dst, src, tree []byte, c *counts, last bool) ([]byte, bool) {
+	streams, sizes := 4, [4]int{}
 	if len(src) < fourStreams {
-		compress, streams = huff0.Compress1X, 0
+		streams = 1
 	}
-	out, _, err := compress(src, &e.huff)
-	switch {
-	case errors.Is(err, huff0.ErrUseRLE):
-		return append(literalsHead(dst, sameLiterals, len(src)), src[0])
-	case err != nil || len(out) >= len(src)-len(src)/64:
-		return append(literalsHead(dst, rawLiterals, len(src)), src...)
+	size := len(tree)
+	if streams == 4 {
+		size += 6
 	}
-	n, c := uint64(len(src)), uint64(len(out))
-	switch {
+	for i := range streams {
+		sizes[i] = e.code.size(&c[i])
+		size += sizes[i]
+	}
+	if size >= len(src)-len(src)/64 {
+		return dst, false
+	}
+	kind := uint64(huffLiterals)
+	if tree == nil {
+		kind = huffSameLiterals
+	}
+	var head [5]byte
+	used := 0
+	switch n, c := uint64(len(src)), uint64(size); {
 	case n < 1<<10: // so are the coded bytes
-		h := huffLiterals | streams<<2 | n<<4 | c<<14
-		dst = append(dst, byte(h), byte(h>>8), byte(h>>16))
+		used = 3
+		h := kind | n<<4 | c<<14
+		binary.LittleEndian.PutUint32(head[:], uint32(h))
 	case n < 1<<14:
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(huffLiterals|2<<2|n<<4|c<<18))
+		used = 4
+		binary.LittleEndian.PutUint32(head[:], uint32(kind|2<<2|n<<4|c<<18))
 	default:
-		h := huffLiterals | 3<<2 | n<<4 | c<<22
-		dst = append(dst, byte(h), byte(h>>8), byte(h>>16), byte(h>>24), byte(h>>32))
+		used = 5
+		h := kind | 3<<2 | n<<4 | c<<22
+		binary.LittleEndian.PutUint32(head[:], uint32(h))
+		head[4] = byte(h >> 32)
 	}
-	return append(dst, out...)
-}
-
-// literalsHead begins literals that are not coded.
-func literalsHead(dst []byte, kind uint32, n int) []byte {
-	switch {
-	case n < 1<<5:
-		return append(dst, byte(kind|uint32(n)<<3))
-	case n < 1<<12:
-		return binary.LittleEndian.AppendUint16(dst, uint16(kind|1<<2|uint32(n)<<4))
+	dst = blockHead(dst, codedBlock, used+size+1, last)
+	dst = append(append(dst, head[:used]...), tree...)
+	if streams == 4 {
+		for _, n := range sizes[:3] {
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(n))
+		}
 	}
-	h := kind | 3<<2 | uint32(n)<<4
-	return append(dst, byte(h), byte(h>>8), byte(h>>16))
+	dst = e.code.streams(dst, src, sizes[:streams])
+	return append(dst, 0), true // no sequences
 }
