@@ -1,6 +1,10 @@
 package ort
 
-import "math"
+import (
+	"math"
+
+	"espalier/trainer/kernel/angle"
+)
 
 // Relational embedding of boxes (spec/acort.md 3.3; ORT eq. 6-7). The factor
 // 100 and the wave length 1000 are the public code's; it keeps the frequencies
@@ -56,14 +60,15 @@ func relate(dst []float32, p []float64, boxes []float32, raw bool) {
 		return
 	}
 	const half = 4 * waves
+	var angles [half]float64
 	for i := range len(p) / 4 {
-		e := dst[2*half*i:][:2*half]
 		for c, v := range p[4*i:][:4] {
 			for k, f := range frequencies {
-				s, co := math.Sincos(waveScale * v * f)
-				e[waves*c+k], e[half+waves*c+k] = float32(s), float32(co)
+				angles[waves*c+k] = waveScale * v * f
 			}
 		}
+		e := dst[2*half*i:][:2*half]
+		angle.Sincos(e[:half], e[half:], angles[:])
 	}
 }
 
