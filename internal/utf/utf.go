@@ -15,7 +15,11 @@ const Highs = 0x8080808080808080
 
 // Valid reports whether b is UTF-8.
 func Valid(b []byte) bool {
-	if n := len(b); n >= 8 && n < 32 { // words that cover it, the last of them from its end
+	i := 0
+	switch n := len(b); {
+	case n >= 32:
+		i = begun(b, valid(b))
+	case n >= 8: // words that cover it, the last of them from its end
 		high := le(b) | le(b[n-8:])
 		if n > 16 {
 			high |= le(b[8:]) | le(b[n-16:])
@@ -24,7 +28,12 @@ func Valid(b []byte) bool {
 			return true
 		}
 	}
-	for i := begun(b, valid(b)); i < len(b); {
+	if n := len(b) - i; n >= 8 && n < 32 {
+		if ok, known := short(b[i:]); known {
+			return ok
+		}
+	}
+	for i < len(b) {
 		for ; i+32 <= len(b); i += 32 {
 			c := b[i : i+32]
 			if (le(c)|le(c[8:])|le(c[16:])|le(c[24:]))&Highs != 0 {

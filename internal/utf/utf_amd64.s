@@ -34,6 +34,9 @@ GLOBL escape<>(SB), RODATA|NOPTR, $32
 DATA control<>+0(SB)/32, $"\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f\x1f"
 GLOBL control<>(SB), RODATA|NOPTR, $32
 
+DATA keep<>+0(SB)/64, $"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+GLOBL keep<>(SB), RODATA|NOPTR, $64
+
 // func validAVX2(b *byte, n int) int
 // Requires: AVX, AVX2
 TEXT ·validAVX2(SB), NOSPLIT, $0-24
@@ -106,7 +109,6 @@ plainAVX2_loop:
 	VPMINUB    control<>+0(SB), Y6, Y8
 	VPCMPEQB   Y8, Y6, Y8
 	VPOR       Y8, Y7, Y7
-	VMOVDQA    Y7, Y7
 	VPERM2I128 $0x21, Y6, Y5, Y5
 	VPALIGNR   $0x0f, Y5, Y6, Y8
 	VPALIGNR   $0x0e, Y5, Y6, Y9
@@ -126,14 +128,71 @@ plainAVX2_loop:
 	VPOR       Y5, Y9, Y9
 	VPAND      Y4, Y9, Y9
 	VPXOR      Y9, Y11, Y11
-	VPOR       Y7, Y11, Y11
-	VPTEST     Y11, Y11
-	JNZ        plainAVX2_end
+	VPOR       Y11, Y7, Y5
+	VPTEST     Y5, Y5
+	JNZ        plainAVX2_ends
 	VMOVDQA    Y6, Y5
 	ADDQ       $0x20, DX
 	JMP        plainAVX2_loop
 
+plainAVX2_ends:
+	VPMOVMSKB Y7, AX
+	TESTL     AX, AX
+	JZ        plainAVX2_end
+	VPXOR     Y0, Y0, Y0
+	VPCMPEQB  Y0, Y11, Y0
+	VPMOVMSKB Y0, CX
+	NOTL      CX
+	MOVL      AX, BX
+	DECL      BX
+	XORL      AX, BX
+	TESTL     CX, BX
+	JNZ       plainAVX2_end
+	BSFL      AX, AX
+	ADDQ      AX, DX
+
 plainAVX2_end:
 	VZEROUPPER
 	MOVQ DX, ret+16(FP)
+	RET
+
+// func shortAVX2(b *byte, n int) bool
+// Requires: AVX, AVX2
+TEXT ·shortAVX2(SB), NOSPLIT, $0-17
+	MOVQ       b+0(FP), AX
+	MOVQ       n+8(FP), CX
+	VMOVDQU    firstHigh<>+0(SB), Y0
+	VMOVDQU    firstLow<>+0(SB), Y1
+	VMOVDQU    secondHigh<>+0(SB), Y2
+	VMOVDQU    low<>+0(SB), Y3
+	VMOVDQU    top<>+0(SB), Y4
+	VMOVDQU    (AX), Y5
+	LEAQ       keep<>+0(SB), AX
+	ADDQ       $0x20, AX
+	SUBQ       CX, AX
+	VPAND      (AX), Y5, Y5
+	VPXOR      Y6, Y6, Y6
+	VPERM2I128 $0x21, Y5, Y6, Y6
+	VPALIGNR   $0x0f, Y6, Y5, Y7
+	VPALIGNR   $0x0e, Y6, Y5, Y8
+	VPALIGNR   $0x0d, Y6, Y5, Y6
+	VPSRLW     $0x04, Y7, Y9
+	VPAND      Y3, Y9, Y9
+	VPSHUFB    Y9, Y0, Y0
+	VPAND      Y3, Y7, Y9
+	VPSHUFB    Y9, Y1, Y1
+	VPAND      Y1, Y0, Y0
+	VPSRLW     $0x04, Y5, Y9
+	VPAND      Y3, Y9, Y9
+	VPSHUFB    Y9, Y2, Y1
+	VPAND      Y1, Y0, Y0
+	VPSUBUSB   third<>+0(SB), Y8, Y8
+	VPSUBUSB   fourth<>+0(SB), Y6, Y6
+	VPOR       Y6, Y8, Y8
+	VPAND      Y4, Y8, Y8
+	VPXOR      Y8, Y0, Y0
+	VPTEST     Y0, Y0
+	VZEROUPPER
+	SETEQ      AL
+	MOVB       AL, ret+16(FP)
 	RET

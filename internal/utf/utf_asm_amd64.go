@@ -9,7 +9,12 @@ package utf
 //go:noescape
 func validAVX2(b *byte, n int) int
 
-// plainAVX2 is validAVX2 for blocks without quotes, backslashes and control characters.
+// plainAVX2 is validAVX2 for texts without quotes, backslashes and control characters. Before the first of those it may end within a block.
 //
 //go:noescape
 func plainAVX2(b *byte, n int) int
+
+// shortAVX2 reports whether n bytes are UTF-8, fewer than 32 of them. It reads 32, all on one page of memory.
+//
+//go:noescape
+func shortAVX2(b *byte, n int) bool

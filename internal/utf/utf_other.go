@@ -5,3 +5,5 @@ package utf
 func valid([]byte) int { return 0 }
 
 func plain([]byte) int { return 0 }
+
+func short([]byte) (ok, known bool) { return false, false }

@@ -76,6 +76,59 @@ func testTwoBytes(t *testing.T) {
 	}
 }
 
+// TestShort has short texts in the middle of others, and at the end of a page.
+func TestShort(t *testing.T) { eachLevel(t, testShort) }
+
+func testShort(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	memory := make([]byte, 3*4096)
+	for try := range 200_000 {
+		for i := range memory[:120] {
+			memory[i] = pieces[r.IntN(len(pieces))][0]
+		}
+		at := 4096 - r.IntN(40)
+		if try%2 == 0 {
+			at = r.IntN(64)
+		}
+		var text []byte
+		for k, n := 0, r.IntN(12); k < n; k++ {
+			text = append(text, pieces[r.IntN(whole)]...)
+		}
+		if r.IntN(2) == 0 {
+			text = append(text, pieces[whole+r.IntN(len(pieces)-whole)]...)
+		}
+		n := copy(memory[at:], text)
+		memory[at+n] = 0x80 + byte(r.IntN(64)) // what follows must not count
+		if got, want := Valid(memory[at:at+n]), utf8.Valid(text); got != want {
+			t.Fatalf("%q at %d: %v", text, at, got)
+		}
+	}
+}
+
+// TestPlainEnds has what is not plain at every place of a block: a text is plain
+// up to it.
+func TestPlainEnds(t *testing.T) { eachLevel(t, testPlainEnds) }
+
+func testPlainEnds(t *testing.T) {
+	for _, fill := range []string{"a", "é", "中", "😀"} {
+		for n := range 100 {
+			for _, end := range []string{"\"", "\\", "\n", "\x80", "\xe4\xb8\""} {
+				text := []byte(strings.Repeat("b", n%4) + strings.Repeat(fill, n))
+				want := len(text)
+				text = append(text, end...)
+				behind := strings.Repeat("中\"\x80", 30)
+				got := Plain(append(text, behind...))
+				if got > want || !utf8.Valid(text[:got]) {
+					t.Fatalf("%q: %d, want at most %d", text, got, want)
+				}
+				if cpuinfo.Best() > cpuinfo.Portable && end[0] < 0x80 && got != want {
+					t.Fatalf("%q: %d, want %d", text, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestPlain holds Plain against the first byte that is not plain.
 func TestPlain(t *testing.T) { eachLevel(t, testPlain) }
 

@@ -38,6 +38,7 @@ var Format = &records.Records[Fields, corpus.None]{
 type layouts struct {
 	content, summary, article, summarization, desc *string
 	feature, tags                                  []byte
+	ends                                           []int // of tags
 	p                                              rawjson.Parser
 }
 
@@ -97,10 +98,8 @@ func (l *layouts) contentTags(s *corpus.Slab) ([]string, records.Fault) {
 		return nil, records.Fault{Field: "content", Reason: records.Empty}
 	}
 	// Tags end before stars; a star at the end begins an empty one.
-	text := append(l.tags[:0], *l.content...)
-	l.tags = text
-	n := 0
-	for i := 0; i <= len(text); n++ {
+	text, ends := append(l.tags[:0], *l.content...), l.ends[:0]
+	for i := 0; i <= len(text); {
 		end := len(text)
 		if k := bytes.IndexByte(text[i:], '*'); k >= 0 {
 			end = i + k
@@ -110,11 +109,13 @@ func (l *layouts) contentTags(s *corpus.Slab) ([]string, records.Fault) {
 			return nil, records.Fault{Field: "content", Reason: "tag without #"}
 		}
 		text[i+at] = '\t'
+		ends = append(ends, end)
 		i = end + 1
 	}
-	all, tags := s.Text(text), s.List(n)
-	for i := range tags {
-		tags[i], all, _ = strings.Cut(all, "*")
+	l.tags, l.ends = text, ends
+	all, tags, from := s.Text(text), s.List(len(ends)), 0
+	for i, end := range ends {
+		tags[i], from = all[from:end], end+1
 	}
 	return tags, records.Fault{}
 }

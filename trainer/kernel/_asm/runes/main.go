@@ -5,6 +5,8 @@
 package main
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -45,90 +47,163 @@ var (
 	}
 )
 
+// A checker has what the functions of a file share: tables, and constants in all
+// bytes.
+type checker struct {
+	tables                  [3]Mem
+	low, third, fourth, top Mem
+	quote, escape, control  Mem
+	keep                    Mem // 32 bytes of ones, then as many of zeros
+
+	table      [3]reg.VecVirtual
+	lows, tops reg.VecVirtual
+}
+
 func main() {
 	ConstraintExpr("!purego")
-	tables := []Mem{twice("firstHigh", firstHigh), twice("firstLow", firstLow), twice("secondHigh", secondHigh)}
-	low, third, fourth, top := all("low", 0x0f), all("third", 0xe0-0x80), all("fourth", 0xf0-0x80), all("top", 0x80)
-	quote, escape, control := all("quote", '"'), all("escape", '\\'), all("control", 0x1f)
-	for _, f := range []struct {
-		name, doc string
-		plain     bool
-	}{
-		{"validAVX2", "validAVX2 returns how many of n bytes, in blocks of 32, hold nothing that is not UTF-8, but for a rune that may end early.", false},
-		{"plainAVX2", "plainAVX2 is validAVX2 for blocks without quotes, backslashes and control characters.", true},
-	} {
-		TEXT(f.name, NOSPLIT, "func(b *byte, n int) int")
-		Doc(f.doc)
-		Pragma("noescape")
-		b, n := Load(Param("b"), GP64()), Load(Param("n"), GP64())
-		var table [3]reg.VecVirtual
-		for i := range tables {
-			table[i] = YMM()
-			VMOVDQU(tables[i], table[i])
-		}
-		lows, tops := YMM(), YMM()
-		VMOVDQU(low, lows)
-		VMOVDQU(top, tops)
-		before := YMM()
-		VPXOR(before, before, before)
-		done := GP64()
-		XORQ(done, done)
-		SUBQ(Imm(32), n)
-		loop, end := f.name+"_loop", f.name+"_end"
-		Label(loop)
-		CMPQ(done, n)
-		JGT(LabelRef(end))
-		x := YMM()
-		VMOVDQU(Mem{Base: b, Index: done, Scale: 1}, x)
+	c := &checker{
+		tables: [3]Mem{twice("firstHigh", firstHigh), twice("firstLow", firstLow), twice("secondHigh", secondHigh)},
+		low:    all("low", 0x0f), third: all("third", 0xe0-0x80), fourth: all("fourth", 0xf0-0x80), top: all("top", 0x80),
+		quote: all("quote", '"'), escape: all("escape", '\\'), control: all("control", 0x1f),
+	}
+	c.keep = GLOBL("keep", RODATA|NOPTR)
+	DATA(0, String(strings.Repeat("\xff", 32)+strings.Repeat("\x00", 32)))
+	c.blocks("validAVX2", "validAVX2 returns how many of n bytes, in blocks of 32, hold nothing that is not UTF-8, but for a rune that may end early.", false)
+	c.blocks("plainAVX2", "plainAVX2 is validAVX2 for texts without quotes, backslashes and control characters. Before the first of those it may end within a block.", true)
+	c.short()
+	Generate()
+}
+
+// begin loads what stays in registers.
+func (c *checker) begin() {
+	for i := range c.tables {
+		c.table[i] = YMM()
+		VMOVDQU(c.tables[i], c.table[i])
+	}
+	c.lows, c.tops = YMM(), YMM()
+	VMOVDQU(c.low, c.lows)
+	VMOVDQU(c.top, c.tops)
+}
+
+// blocks generates what looks at block after block.
+func (c *checker) blocks(name, doc string, plain bool) {
+	TEXT(name, NOSPLIT, "func(b *byte, n int) int")
+	Doc(doc)
+	Pragma("noescape")
+	b, n := Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	c.begin()
+	before := YMM()
+	VPXOR(before, before, before)
+	done := GP64()
+	XORQ(done, done)
+	SUBQ(Imm(32), n)
+	loop, end, ends := name+"_loop", name+"_end", name+"_ends"
+	Label(loop)
+	CMPQ(done, n)
+	JGT(LabelRef(end))
+	x := YMM()
+	VMOVDQU(Mem{Base: b, Index: done, Scale: 1}, x)
+	found := YMM()
+	if plain {
+		t := YMM()
+		VPCMPEQB(c.quote, x, found)
+		VPCMPEQB(c.escape, x, t)
+		VPOR(t, found, found)
+		VPMINUB(c.control, x, t)
+		VPCMPEQB(t, x, t)
+		VPOR(t, found, found)
+	}
+	wrong := c.wrong(x, before)
+	if plain {
 		bad := YMM()
-		if f.plain {
-			found, t := YMM(), YMM()
-			VPCMPEQB(quote, x, found)
-			VPCMPEQB(escape, x, t)
-			VPOR(t, found, found)
-			VPMINUB(control, x, t)
-			VPCMPEQB(t, x, t)
-			VPOR(t, found, found)
-			VMOVDQA(found, bad)
-		}
-		// The bytes one, two and three before each.
-		across := YMM()
-		VPERM2I128(Imm(0x21), x, before, across)
-		one, two, three := YMM(), YMM(), YMM()
-		VPALIGNR(Imm(15), across, x, one)
-		VPALIGNR(Imm(14), across, x, two)
-		VPALIGNR(Imm(13), across, x, three)
-		half, wrong, t := YMM(), YMM(), YMM()
-		VPSRLW(Imm(4), one, half)
-		VPAND(lows, half, half)
-		VPSHUFB(half, table[0], wrong)
-		VPAND(lows, one, half)
-		VPSHUFB(half, table[1], t)
-		VPAND(t, wrong, wrong)
-		VPSRLW(Imm(4), x, half)
-		VPAND(lows, half, half)
-		VPSHUFB(half, table[2], t)
-		VPAND(t, wrong, wrong)
-		// The third and fourth bytes of a rune follow one that follows.
-		VPSUBUSB(third, two, two)
-		VPSUBUSB(fourth, three, three)
-		VPOR(three, two, two)
-		VPAND(tops, two, two)
-		VPXOR(two, wrong, wrong)
-		if f.plain {
-			VPOR(bad, wrong, wrong)
-		}
+		VPOR(wrong, found, bad)
+		VPTEST(bad, bad)
+		JNZ(LabelRef(ends))
+	} else {
 		VPTEST(wrong, wrong)
 		JNZ(LabelRef(end))
-		VMOVDQA(x, before)
-		ADDQ(Imm(32), done)
-		JMP(LabelRef(loop))
-		Label(end)
-		VZEROUPPER()
-		Store(done, ReturnIndex(0))
-		RET()
 	}
-	Generate()
+	VMOVDQA(x, before)
+	ADDQ(Imm(32), done)
+	JMP(LabelRef(loop))
+	if plain {
+		// Up to what was found, that included, nothing may be wrong: a rune that it
+		// cuts is.
+		Label(ends)
+		at, zero, right := GP32(), YMM(), GP32()
+		VPMOVMSKB(found, at)
+		TESTL(at, at)
+		JZ(LabelRef(end))
+		VPXOR(zero, zero, zero)
+		VPCMPEQB(zero, wrong, zero)
+		VPMOVMSKB(zero, right)
+		NOTL(right)
+		upTo := GP32()
+		MOVL(at, upTo)
+		DECL(upTo)
+		XORL(at, upTo) // the lowest bit and those below it
+		TESTL(right, upTo)
+		JNZ(LabelRef(end))
+		BSFL(at, at)
+		ADDQ(at.As64(), done)
+	}
+	Label(end)
+	VZEROUPPER()
+	Store(done, ReturnIndex(0))
+	RET()
+}
+
+// short generates what looks at fewer than 32 bytes.
+func (c *checker) short() {
+	TEXT("shortAVX2", NOSPLIT, "func(b *byte, n int) bool")
+	Doc("shortAVX2 reports whether n bytes are UTF-8, fewer than 32 of them. It reads 32, all on one page of memory.")
+	Pragma("noescape")
+	b, n := Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	c.begin()
+	x, before := YMM(), YMM()
+	VMOVDQU(Mem{Base: b}, x)
+	keep := GP64()
+	LEAQ(c.keep, keep)
+	ADDQ(Imm(32), keep)
+	SUBQ(n, keep)
+	VPAND(Mem{Base: keep}, x, x) // zeros follow, so that no rune ends early
+	VPXOR(before, before, before)
+	wrong := c.wrong(x, before)
+	VPTEST(wrong, wrong)
+	VZEROUPPER()
+	ok := GP8()
+	SETEQ(ok)
+	Store(ok, ReturnIndex(0))
+	RET()
+}
+
+// wrong tells which bytes of x, behind those before it, are not UTF-8.
+func (c *checker) wrong(x, before reg.VecVirtual) reg.VecVirtual {
+	// The bytes one, two and three before each.
+	across := YMM()
+	VPERM2I128(Imm(0x21), x, before, across)
+	one, two, three := YMM(), YMM(), YMM()
+	VPALIGNR(Imm(15), across, x, one)
+	VPALIGNR(Imm(14), across, x, two)
+	VPALIGNR(Imm(13), across, x, three)
+	half, wrong, t := YMM(), YMM(), YMM()
+	VPSRLW(Imm(4), one, half)
+	VPAND(c.lows, half, half)
+	VPSHUFB(half, c.table[0], wrong)
+	VPAND(c.lows, one, half)
+	VPSHUFB(half, c.table[1], t)
+	VPAND(t, wrong, wrong)
+	VPSRLW(Imm(4), x, half)
+	VPAND(c.lows, half, half)
+	VPSHUFB(half, c.table[2], t)
+	VPAND(t, wrong, wrong)
+	// The third and fourth bytes of a rune follow one that follows.
+	VPSUBUSB(c.third, two, two)
+	VPSUBUSB(c.fourth, three, three)
+	VPOR(three, two, two)
+	VPAND(c.tops, two, two)
+	VPXOR(two, wrong, wrong)
+	return wrong
 }
 
 // twice returns a table in both halves of a vector.
