@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"espalier/pipeline"
+	"espalier/pipeline/shard"
 	"espalier/pipeline/store"
 )
 
@@ -243,5 +244,38 @@ func TestIngestOfLabelsThatAreNoNumbers(t *testing.T) {
 	n, err := b.ingest(&Ingest{Corpus: "sst"})
 	if err != nil || n.Manifest.Rows != 2 || n.Manifest.Dead != 1 {
 		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
+	b := newBench(t)
+	f, err := os.Create(filepath.Join(b.raw, "x.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		Name string `parquet:"name"`
+	}
+	w, err := shard.NewWriter[row](f, shard.Options{})
+	if err == nil {
+		err = w.Write([]row{{"a"}})
+	}
+	if err := errors.Join(err, w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	draw := func() error {
+		_, err := b.run(pipeline.Graph{Nodes: []pipeline.Node{
+			{Name: "raw", Stage: &pipeline.Files{Path: b.raw}},
+			{Name: "draw", Stage: &Split{K: 1}, Inputs: map[string]string{"examples": "raw"}},
+		}}, "draw")
+		return err
+	}
+	var r *pipeline.RefusedError
+	if err := draw(); !errors.As(err, &r) || r.File != "x.parquet" || r.Field != "id" || r.Reason != "no such column" {
+		t.Errorf("a table without ids: %v", err)
+	}
+	b.write("x.parquet", "PAR1 and nothing more")
+	if err := draw(); !errors.As(err, &r) || r.File != "x.parquet" || !strings.Contains(r.Reason, "not a readable shard") {
+		t.Errorf("a damaged table: %v", err)
 	}
 }

@@ -83,8 +83,8 @@ func (s *Select) members(ctx context.Context, by *pipeline.Input) (map[string]st
 		wanted[name] = true
 	}
 	out := map[string]string{}
-	for _, e := range by.Manifest.Files {
-		if !isTable(e.Name) || e.Schema != "" && e.Schema != split.Schema {
+	for _, e := range othersOf(by) {
+		if e.Schema != "" && e.Schema != split.Schema {
 			continue
 		}
 		for row, err := range rowsOf(ctx, by, e, []string{"id", "split"}) {

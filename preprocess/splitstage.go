@@ -197,6 +197,9 @@ func (s *Split) Run(ctx context.Context, t *pipeline.Task, _ pipeline.Part) erro
 			draw.Add(r)
 		}
 	}
+	if s.PerClass && seen > 0 && len(draw.Rows()) == 0 {
+		return &pipeline.RefusedError{File: in.Node, Offset: -1, Field: "label", Reason: "no row of " + s.From + " has a label to draw by"}
+	}
 	how := method
 	if s.By == ByImage {
 		how = methodByImage

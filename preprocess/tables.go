@@ -25,20 +25,26 @@ func tablesOf(in *pipeline.Input, split string, byDefault bool) ([]store.FileEnt
 	if len(splits) > 0 {
 		return nil, fmt.Errorf("%s has no split %s, only %s", in.Node, split, strings.Join(splits, ", "))
 	}
-	var list []store.FileEntry
-	for _, e := range in.Manifest.Files {
-		if isTable(e.Name) {
-			list = append(list, e)
-		}
-	}
+	list := othersOf(in)
 	if len(list) == 0 || !byDefault {
 		return nil, fmt.Errorf("%s has no split %s and no other tables", in.Node, split)
 	}
 	return list, nil
 }
 
+// othersOf lists the tables of other people's files: those that are called so, or
+// the one file there is, which is told by its first bytes.
+func othersOf(in *pipeline.Input) (list []store.FileEntry) {
+	for _, e := range in.Manifest.Files {
+		if isTable(e.Name) || len(in.Manifest.Files) == 1 && in.Manifest.External {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 func isTable(name string) bool {
-	return path.Base(name) != store.DeadLetters && slices.Contains([]string{".parquet", ".arrow"}, path.Ext(name))
+	return path.Base(name) != store.DeadLetters && shard.Named(name)
 }
 
 // rowsOf reads columns of a table of any writer. Those that it lacks are nil in
@@ -46,8 +52,12 @@ func isTable(name string) bool {
 func rowsOf(ctx context.Context, in *pipeline.Input, e store.FileEntry, columns []string, optional ...string) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		err := eachRow(ctx, in, e, columns, optional, func(row []any) bool { return yield(row, nil) })
+		var r *pipeline.RefusedError
+		if err != nil && !errors.As(err, &r) {
+			err = fmt.Errorf("%s: %w", e.Name, err)
+		}
 		if err != nil {
-			yield(nil, fmt.Errorf("%s: %w", e.Name, err))
+			yield(nil, err)
 		}
 	}
 }
@@ -60,7 +70,12 @@ func eachRow(ctx context.Context, in *pipeline.Input, e store.FileEntry, columns
 	defer func() { err = errors.Join(err, f.Close()) }()
 	table, err := shard.OpenTable(f, f.Size())
 	if err != nil {
-		return err
+		return unread(e.Name, err)
+	}
+	for _, name := range columns {
+		if !slices.ContainsFunc(table.Columns(), func(c shard.Column) bool { return c.Name == name }) {
+			return &pipeline.RefusedError{File: e.Name, Offset: -1, Field: name, Reason: "no such column"}
+		}
 	}
 	names := slices.Clone(columns)
 	at := make([]int, len(optional)) // of optional columns in a row, -1 if there is none
@@ -78,7 +93,7 @@ func eachRow(ctx context.Context, in *pipeline.Input, e store.FileEntry, columns
 	n := 0
 	for row, err := range table.Rows() {
 		if err != nil {
-			return err
+			return unread(e.Name, err)
 		}
 		if n++; n%batch == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -95,4 +110,12 @@ func eachRow(ctx context.Context, in *pipeline.Input, e store.FileEntry, columns
 		}
 	}
 	return nil
+}
+
+// unread refuses a table that cannot be read.
+func unread(file string, err error) error {
+	if errors.Is(err, shard.ErrFormat) {
+		return &pipeline.RefusedError{File: file, Offset: -1, Reason: err.Error()}
+	}
+	return err
 }

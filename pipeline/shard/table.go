@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,15 @@ type (
 	TimeOfDay time.Duration // since midnight
 	Decimal   string        // such as "-0.01"
 )
+
+// Named reports whether a file is called as tables are.
+func Named(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".parquet", ".arrow", ".arrows", ".feather", ".ipc":
+		return true
+	}
+	return false
+}
 
 // OpenTable opens the table of size bytes in r, whose kind is told by its
 // first bytes.

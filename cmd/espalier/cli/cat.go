@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -147,13 +145,15 @@ func tables(path string) ([]string, error) {
 		}
 	}
 	var out []string
+	dead := 0
 	for _, n := range names {
-		ext := strings.ToLower(filepath.Ext(n))
-		if n != store.DeadLetters && slices.Contains([]string{".parquet", ".arrow"}, ext) {
+		if n == store.DeadLetters {
+			dead++
+		} else if shard.Named(n) {
 			out = append(out, filepath.Join(path, filepath.FromSlash(n)))
 		}
 	}
-	if len(out) == 0 {
+	if ours := err == nil; len(out) == 0 && !(ours && len(names) == dead) { // an output may have no rows
 		return nil, usagef("%s: no Parquet or Arrow file in this folder", path)
 	}
 	return out, nil

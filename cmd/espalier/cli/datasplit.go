@@ -60,7 +60,7 @@ var splitVerb = verb{
 
 // tablesIn takes the tables of an output's folder, or one table.
 func tablesIn(path string) *pipeline.Files {
-	return &pipeline.Files{Path: path, Include: []string{"*.parquet", "*.arrow"}, Exclude: []string{"deadletter.parquet"}}
+	return &pipeline.Files{Path: path, Include: []string{"*.parquet", "*.arrow", "*.arrows", "*.feather", "*.ipc"}, Exclude: []string{"deadletter.parquet"}}
 }
 
 var selectVerb = verb{
