@@ -19,7 +19,9 @@ import (
 	"fmt"
 	"hash"
 	"path"
+	"runtime"
 	"strings"
+	"sync"
 
 	"espalier/pipeline"
 	"espalier/preprocess/rawjson"
@@ -65,15 +67,18 @@ func ID(corpus, task, split, key string) string {
 
 // A Digest names a slice of a raw file by all that decides its rows.
 type Digest struct {
-	h      hash.Hash
-	buf    []byte
-	beside *Beside
+	h    hash.Hash
+	buf  []byte
+	work chan<- hashing // nil if it is hashed at once
+	free <-chan []byte
 }
 
-// A Beside hashes for digests while their caller goes on.
+// A Beside hashes for digests while their caller goes on: each digest in its
+// order, several side by side.
 type Beside struct {
-	work chan hashing
+	work []chan hashing
 	free chan []byte
+	next int
 }
 
 type hashing struct {
@@ -81,30 +86,43 @@ type hashing struct {
 	buf []byte
 }
 
-// hashed is how many bytes are hashed at once.
-const hashed = 128 << 10
+const (
+	hashed   = 128 << 10                   // bytes that are hashed at once
+	besides  = 4                           // hashers at most
+	hashings = sliceBytes/hashed + 8       // that may wait for a hasher: a slice's, so that the next one's hasher has work
+	spared   = besides*hashings - hashings // buffers that are kept
+)
 
-// Beside returns a Beside and a function that waits until all is hashed that it
+// NewBeside returns a Beside and a function that waits until all is hashed that it
 // was given. The digests may not be asked before that, nor given more after it.
 func NewBeside() (*Beside, func()) {
-	b := &Beside{work: make(chan hashing, 4), free: make(chan []byte, 8)}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for w := range b.work {
-			w.h.Write(w.buf)
-			select {
-			case b.free <- w.buf[:0]:
-			default:
+	b := &Beside{free: make(chan []byte, spared)}
+	var done sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), besides) {
+		work := make(chan hashing, hashings)
+		b.work = append(b.work, work)
+		done.Go(func() {
+			for w := range work {
+				w.h.Write(w.buf)
+				select {
+				case b.free <- w.buf[:0]:
+				default:
+				}
 			}
+		})
+	}
+	return b, func() {
+		for _, work := range b.work {
+			close(work)
 		}
-	}()
-	return b, func() { close(b.work); <-done }
+		done.Wait()
+	}
 }
 
 // Digest starts the digest of a slice of the named file.
 func (b *Beside) Digest(file string) *Digest {
-	d := &Digest{h: sha256.New(), beside: b}
+	d := &Digest{h: sha256.New(), work: b.work[b.next], free: b.free}
+	b.next = (b.next + 1) % len(b.work)
 	d.Add(int64(len(file)), []byte(file))
 	return d
 }
@@ -120,7 +138,7 @@ func NewDigest(file string) *Digest {
 func (d *Digest) Add(offset int64, b []byte) {
 	d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(offset))
 	d.buf = binary.LittleEndian.AppendUint64(d.buf, uint64(len(b)))
-	if d.beside != nil {
+	if d.work != nil {
 		if d.buf = append(d.buf, b...); len(d.buf) >= hashed {
 			d.End()
 		}
@@ -133,12 +151,12 @@ func (d *Digest) Add(offset int64, b []byte) {
 
 // End hands over what is left to be hashed beside; more may follow.
 func (d *Digest) End() {
-	if d.beside == nil || len(d.buf) == 0 {
+	if d.work == nil || len(d.buf) == 0 {
 		return
 	}
-	d.beside.work <- hashing{d.h, d.buf}
+	d.work <- hashing{d.h, d.buf}
 	select {
-	case d.buf = <-d.beside.free:
+	case d.buf = <-d.free:
 	default:
 		d.buf = make([]byte, 0, hashed+16<<10)
 	}
