@@ -50,8 +50,8 @@ func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest
 		if old.Key == key {
 			return old, true, discard(partial, out)
 		}
-		if !d.Replace {
-			return nil, false, &pipeline.UsageError{Msg: fmt.Sprintf("%s holds another output; --replace puts the new one in its place", d.Out)}
+		if !d.Replace && !o.SkipRefused { // which files are skipped, a run finds out
+			return nil, false, d.another()
 		}
 	}
 	res, err := pipeline.Run(ctx, d.Graph, o)
@@ -59,13 +59,22 @@ func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest
 		return nil, false, err
 	}
 	n := res.Node(d.Stage)
-	if n == nil || n.Manifest == nil {
+	switch {
+	case n == nil || n.Manifest == nil:
 		return nil, false, fmt.Errorf("%s: no output", d.Stage)
+	case old != nil && old.Key == n.Manifest.Key:
+		return old, true, discard(partial, out)
+	case old != nil && !d.Replace:
+		return nil, false, d.another()
 	}
 	if err := publish(ctx, o.Store, n.Manifest.Key, out, old != nil); err != nil {
 		return nil, false, err
 	}
 	return n.Manifest, false, nil
+}
+
+func (d *Direct) another() error {
+	return &pipeline.UsageError{Msg: fmt.Sprintf("%s holds another output; --replace puts the new one in its place", d.Out)}
 }
 
 // standing returns the manifest of what is at out, nil if that is nothing.

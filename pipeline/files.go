@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (f *Files) list(ctx context.Context, d *store.Digests, workers int, skip ma
 	return l, err
 }
 
-func refuseFile(name string, err error) error {
+func refuseFile(name string, err error) *RefusedError {
 	reason := err.Error()
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -163,12 +164,12 @@ func (w *walker) named(ctx context.Context, root string) {
 			return
 		}
 		if !fs.ValidPath(name) {
-			w.errs = append(w.errs, &RefusedError{File: name, Offset: -1, Reason: "no name below a folder"})
+			w.refuse(&RefusedError{File: name, Offset: -1, Reason: "no name below a folder"})
 			continue
 		}
 		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
 		if err != nil {
-			w.errs = append(w.errs, refuseFile(name, err))
+			w.refuse(refuseFile(name, err))
 			continue
 		}
 		w.found(name, info.Mode().IsRegular())
@@ -181,7 +182,7 @@ func (w *walker) folder(ctx context.Context, root, rel string, above []fs.FileIn
 	dir := filepath.Join(root, filepath.FromSlash(rel))
 	self, err := os.Stat(dir)
 	if err != nil {
-		w.errs = append(w.errs, refuseFile(dir, err))
+		w.refuse(refuseFile(cmp.Or(rel, dir), err))
 		return
 	}
 	for _, a := range above {
@@ -191,7 +192,7 @@ func (w *walker) folder(ctx context.Context, root, rel string, above []fs.FileIn
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		w.errs = append(w.errs, refuseFile(dir, err))
+		w.refuse(refuseFile(cmp.Or(rel, dir), err))
 		return
 	}
 	above = append(above[:len(above):len(above)], self)
@@ -220,10 +221,18 @@ func (w *walker) folder(ctx context.Context, root, rel string, above []fs.FileIn
 			}
 		case !w.f.matches(name):
 		case err != nil:
-			w.errs = append(w.errs, refuseFile(filepath.Join(dir, e.Name()), err))
+			w.refuse(refuseFile(name, err))
 		default:
 			w.found(name, info.Mode().IsRegular())
 		}
+	}
+}
+
+// refuse takes note of a file or folder that cannot be used, unless it is to be
+// left out.
+func (w *walker) refuse(r *RefusedError) {
+	if !w.skip[r.File] {
+		w.errs = append(w.errs, r)
 	}
 }
 
@@ -231,9 +240,9 @@ func (w *walker) folder(ctx context.Context, root, rel string, above []fs.FileIn
 func (w *walker) found(name string, regular bool) {
 	switch {
 	case !utf8.ValidString(name):
-		w.errs = append(w.errs, &RefusedError{File: fmt.Sprintf("%q", name), Offset: -1, Reason: "the name is not UTF-8"})
+		w.refuse(&RefusedError{File: fmt.Sprintf("%q", name), Offset: -1, Reason: "the name is not UTF-8"})
 	case !regular:
-		w.errs = append(w.errs, &RefusedError{File: name, Offset: -1, Reason: "not a regular file"})
+		w.refuse(&RefusedError{File: name, Offset: -1, Reason: "not a regular file"})
 	case !w.skip[name]:
 		w.names = append(w.names, name)
 	}

@@ -137,6 +137,14 @@ func TestUnusableRawFilesAreNamedAtOnce(t *testing.T) {
 			t.Errorf("%q does not name %q", err, want)
 		}
 	}
+	skip := map[string]bool{}
+	for _, r := range refusals(err) {
+		skip[r.File] = true
+	}
+	l, err := (&Files{Path: f.raw}).list(t.Context(), f.store.Digests(), 2, skip, nil, nil)
+	if err != nil || len(l.entries) != 1 || l.entries[0].Name != "good" {
+		t.Errorf("without those refused: %+v, %v", l, err)
+	}
 	_, err = (&Files{Path: f.raw, Include: []string{"*.csv"}}).list(t.Context(), f.store.Digests(), 2, nil, nil, nil)
 	if ExitCode(err) != ExitBadInput || !strings.Contains(err.Error(), "no file in it matches") {
 		t.Errorf("nothing matches: %v", err)

@@ -345,7 +345,22 @@ func (e *engine) result(start time.Time, mem *memory) *Result {
 // if there are none that can be left out.
 func (e *engine) skipRefused(skip map[string]map[string]bool) bool {
 	more := false
+	leave := func(n, files *node, r *RefusedError) {
+		if skip[files.Name] == nil {
+			skip[files.Name] = make(map[string]bool)
+		}
+		skip[files.Name][r.File] = true
+		more = true
+		e.log.Warn("refused file skipped", "stage", n.Name, "file", r.File, "reason", r.Error())
+	}
 	for _, n := range e.nodes {
+		if n.files != nil { // what the folder holds that cannot be read at all
+			for _, r := range refusals(n.err) {
+				if r.File != n.files.Path && !skip[n.Name][r.File] {
+					leave(n, n, r)
+				}
+			}
+		}
 		for _, r := range refusals(n.runErr) {
 			for _, in := range n.ins {
 				if in.from.listing == nil || skip[in.from.Name][r.File] {
@@ -354,12 +369,7 @@ func (e *engine) skipRefused(skip map[string]map[string]bool) bool {
 				if !slices.ContainsFunc(in.from.listing.entries, func(f store.FileEntry) bool { return f.Name == r.File }) {
 					continue
 				}
-				if skip[in.from.Name] == nil {
-					skip[in.from.Name] = make(map[string]bool)
-				}
-				skip[in.from.Name][r.File] = true
-				more = true
-				e.log.Warn("refused file skipped", "stage", n.Name, "file", r.File, "reason", r.Error())
+				leave(n, in.from, r)
 			}
 		}
 	}

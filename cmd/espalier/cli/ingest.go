@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -57,7 +58,7 @@ var ingestVerb = verb{
 			if *notes != "" && !preprocess.Joins(g.Corpus) {
 				return usagef("--annotations: nothing is joined to the files of %s", g.Corpus)
 			}
-			files, err := rawFiles(ctx, *raw, g.Corpus)
+			files, err := rawFiles(ctx, *raw, d.out, g.Corpus)
 			if err != nil {
 				return err
 			}
@@ -77,15 +78,16 @@ var ingestVerb = verb{
 }
 
 // rawFiles takes a file, or the files below a folder, and keeps in their names
-// those of folders above that tell the corpus something.
-func rawFiles(ctx context.Context, raw, corpus string) (*pipeline.Files, error) {
-	plain := &pipeline.Files{Path: raw, Exclude: pictures}
-	if preprocess.Above(corpus, "") == 0 {
-		return plain, nil
-	}
+// those of folders above that tell the corpus something. An output in the folder
+// is none of the corpus's files.
+func rawFiles(ctx context.Context, raw, out, corpus string) (*pipeline.Files, error) {
 	root, err := filepath.Abs(raw)
 	if err != nil {
 		return nil, err
+	}
+	plain := &pipeline.Files{Path: raw, Exclude: slices.Concat(pictures, inside(root, out))}
+	if preprocess.Above(corpus, "") == 0 {
+		return plain, nil
 	}
 	info, err := os.Stat(root)
 	if err != nil {
@@ -94,7 +96,7 @@ func rawFiles(ctx context.Context, raw, corpus string) (*pipeline.Files, error) 
 	names := []string{filepath.Base(root)}
 	if !info.IsDir() {
 		root = filepath.Dir(root)
-	} else if names, err = (&pipeline.Files{Path: root, Exclude: pictures}).Find(ctx); err != nil {
+	} else if names, err = (&pipeline.Files{Path: root, Exclude: plain.Exclude}).Find(ctx); err != nil {
 		return nil, err
 	}
 	up := preprocess.Above(corpus, filepath.ToSlash(root), names...)
@@ -113,4 +115,22 @@ func rawFiles(ctx context.Context, raw, corpus string) (*pipeline.Files, error) 
 		f.Names = append(f.Names, path.Join(filepath.ToSlash(rel), name))
 	}
 	return f, nil
+}
+
+// inside returns patterns of the files of an output and of work on it, if it
+// lies below a root.
+func inside(root, out string) []string {
+	if out == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(out)
+	if err != nil {
+		return nil
+	}
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return nil
+	}
+	rel = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(rel))
+	return []string{rel + "/**", rel + ".partial/**", rel + ".old.partial/**"}
 }
