@@ -43,8 +43,6 @@ func (r *reader) find(files []store.FileEntry, split string) ([]string, error) {
 	switch {
 	case len(found) == 0 && len(files) == 1 && !r.folders:
 		return []string{files[0].Name}, nil
-	case len(found) == 0 && len(files) == 0:
-		return nil, nil // all were refused before
 	case len(found) == 0:
 		return refuse(r.name, fmt.Sprintf("no file named like %s among %d raw files", plainPattern(r.files()), len(files)))
 	case len(found) > 1 && r.one:

@@ -279,3 +279,36 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		t.Errorf("a damaged table: %v", err)
 	}
 }
+
+func TestIngestRefusesArchivesWithoutFiles(t *testing.T) {
+	pack := func(members map[string]string) string {
+		var b strings.Builder
+		z := zip.NewWriter(&b)
+		for name, text := range members {
+			w, err := z.CreateHeader(&zip.FileHeader{Name: name})
+			if err == nil {
+				_, err = w.Write([]byte(text))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	inner := pack(map[string]string{"CoLA/train.tsv": "a\t1\t\tSome text.\n"})
+	for _, c := range []struct{ archive, want string }{
+		{pack(nil), "no file named like"},
+		{pack(map[string]string{"CoLA.zip": inner}), "CoLA.zip: a zip archive in the place of a file"},
+	} {
+		b := newBench(t)
+		b.write("x.zip", c.archive)
+		_, err := b.ingest(&Ingest{Corpus: "glue/cola"})
+		var r *pipeline.RefusedError
+		if !errors.As(err, &r) || !strings.HasPrefix(r.Reason, c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}

@@ -166,7 +166,7 @@ func (w *raws) add(ctx context.Context, o *opened, name string) (*corpus.Source,
 		o.stream = true
 	}
 	o.closers = append(o.closers, p)
-	if err := rawfile.RefusePointer(p, p.Size, name); err != nil {
+	if err := rawfile.RefuseForeign(p, p.Size, name); err != nil {
 		return nil, err
 	}
 	return &corpus.Source{ReaderAt: p, Size: p.Size, Name: name}, nil

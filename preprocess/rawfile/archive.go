@@ -90,7 +90,9 @@ func (a *Archive) refuse(field, format string, args ...any) error {
 func (a *Archive) add(name string, size int64) (bool, error) {
 	clean := path.Clean(name)
 	switch {
-	case path.IsAbs(name) || strings.Contains(name, `\`) || clean == ".." || strings.HasPrefix(clean, "../"):
+	case strings.Contains(name, `\`):
+		return false, a.refuse(name, "name with a backslash")
+	case path.IsAbs(name) || clean == ".." || strings.HasPrefix(clean, "../"):
 		return false, a.refuse(name, "path leaves the archive")
 	case strings.HasPrefix(name, "__MACOSX/"), path.Base(name) == ".DS_Store", strings.HasPrefix(path.Base(name), "._"):
 		return false, nil
@@ -209,6 +211,9 @@ func (p *Plain) gzipped() bool {
 
 // inflate expands a member of a zip file into a scratch file.
 func (a *Archive) inflate(ctx context.Context, f *zip.File) (_ *Plain, err error) {
+	if f.Flags&1 != 0 {
+		return nil, a.refuse(f.Name, "member is encrypted")
+	}
 	r, err := f.Open()
 	if err != nil {
 		return nil, a.refuse(f.Name, "member cannot be read: %v", err)

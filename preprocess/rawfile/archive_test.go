@@ -130,6 +130,8 @@ func TestArchiveRefuses(t *testing.T) {
 	at := bytes.Index(good, []byte("a.tsv")) + 5 // where the data begins
 	damaged := bytes.Clone(good)
 	damaged[at] ^= 0xff
+	locked := bytes.Clone(good)
+	locked[bytes.Index(locked, []byte("PK\x01\x02"))+8] |= 1 // the flag that says so
 	cut := tarOf(t, file{"a.tsv", strings.Repeat("x", 4000)})
 	head := tarOf(t, file{"a.tsv", "x"}, file{"b.tsv", "x"})
 	head[1024+148] = '7' // the second header's checksum
@@ -144,6 +146,8 @@ func TestArchiveRefuses(t *testing.T) {
 		"twice":        {tarOf(t, file{"a.tsv", "x"}, file{"a.tsv", "y"}), "a.tsv", "member is there twice"},
 		"cut zip":      {good[:len(good)-9], "", "zip directory is damaged"},
 		"damaged":      {damaged, "a.tsv", "zip member is damaged"},
+		"encrypted":    {locked, "a.tsv", "member is encrypted"},
+		"a backslash":  {zipOf(t, file{`CoLA\a.tsv`, "x"}), `CoLA\a.tsv`, "name with a backslash"},
 		"cut tar":      {cut[:2000], "a.tsv", "tar ends early"},
 		"a bad header": {head, "", "tar is damaged"},
 	} {

@@ -49,20 +49,31 @@ func RefuseText(r io.ReaderAt, size int64, name string) error {
 	return nil
 }
 
-// pointer is how a file begins that stands for one in Git's large file storage.
-const pointer = "version https://git-lfs.github.com/spec/v1\n"
+// foreign are files that are none of a corpus's, by how they begin: those that
+// stand for one in Git's large file storage, what is packed once more, and what
+// is packed in a way that is not read.
+var foreign = []struct{ head, reason string }{
+	{"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS, not the file"},
+	{"PK\x03\x04", "a zip archive in the place of a file"},
+	{"\x1f\x8b\x08", "a gzip stream in a gzip stream"},
+	{"BZh91AY&SY", "packed by bzip2, which is not read"},
+	{"\xfd7zXZ\x00", "packed by xz, which is not read"},
+	{"\x28\xb5\x2f\xfd", "packed by zstd, which is not read"},
+	{"7z\xbc\xaf\x27\x1c", "packed by 7-Zip, which is not read"},
+	{"Rar!\x1a\x07", "packed by RAR, which is not read"},
+}
 
-// RefusePointer refuses a file that only says where its content is to be had.
-func RefusePointer(r io.ReaderAt, size int64, name string) error {
-	var head [len(pointer)]byte
-	if size < int64(len(head)) || size > 1024 {
-		return nil
-	}
-	if _, err := r.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
+// RefuseForeign refuses a file, expanded, that cannot be one of a corpus.
+func RefuseForeign(r io.ReaderAt, size int64, name string) error {
+	var head [64]byte
+	n, err := r.ReadAt(head[:min(size, int64(len(head)))], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	if string(head[:]) == pointer {
-		return &pipeline.RefusedError{File: name, Line: 1, Offset: 0, Reason: "a pointer of Git LFS, not the file"}
+	for _, f := range foreign {
+		if bytes.HasPrefix(head[:n], []byte(f.head)) {
+			return &pipeline.RefusedError{File: name, Offset: 0, Reason: f.reason}
+		}
 	}
 	return nil
 }

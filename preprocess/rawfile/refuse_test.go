@@ -24,11 +24,19 @@ func TestRefuse(t *testing.T) {
 		{"a\rb\r", "lines end in CR alone"},
 		{"a\r" + long, "lines end in CR alone"},
 		{pointer, "a pointer of Git LFS, not the file"},
-		{pointer + long, ""},
+		{pointer + long, "a pointer of Git LFS, not the file"},
+		{"PK\x03\x04\x14\x00", "a zip archive in the place of a file"},
+		{"\x1f\x8b\x08\x00", "a gzip stream in a gzip stream"},
+		{"BZh91AY&SY\x00", "packed by bzip2, which is not read"},
+		{"BZh is no word\n", ""},
+		{"\xfd7zXZ\x00\x00", "packed by xz, which is not read"},
+		{"\x28\xb5\x2f\xfd\x04", "packed by zstd, which is not read"},
+		{"7z\xbc\xaf\x27\x1c\x00", "packed by 7-Zip, which is not read"},
+		{"Rar!\x1a\x07\x01", "packed by RAR, which is not read"},
 		{"version https://git-lfs.github.com/spec/v2\noid\n", ""},
 	} {
 		r, size := strings.NewReader(c.text), int64(len(c.text))
-		err := errors.Join(RefuseLines(r, size, "x"), RefusePointer(r, size, "x"))
+		err := errors.Join(RefuseLines(r, size, "x"), RefuseForeign(r, size, "x"))
 		var refused *pipeline.RefusedError
 		switch {
 		case c.want == "" && err == nil:
