@@ -150,11 +150,14 @@ func racy(id identity, now time.Time) bool {
 	return id.ctime > now.Add(-window).UnixNano()
 }
 
-// hashFile reads f from its beginning, looking at ctx once a megabyte. Size is
+// hashBytes are read at once: few enough to stay close to the processor.
+const hashBytes = 256 << 10
+
+// hashFile reads f from its beginning, looking at ctx once a buffer. Size is
 // what it is thought to be.
 func hashFile(ctx context.Context, f *os.File, size int64) (digest, error) {
 	h := sha256.New()
-	buf := make([]byte, min(max(size, 0)+1, 1<<20))
+	buf := make([]byte, min(max(size, 0)+1, hashBytes))
 	for off := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return digest{}, err

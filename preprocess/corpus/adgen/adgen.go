@@ -36,16 +36,16 @@ var Format = &records.Records[Fields, corpus.None]{
 
 // layouts has the members of all layouts.
 type layouts struct {
-	content, summary, article, summarization, desc *string
-	feature, tags                                  []byte
-	ends                                           []int // of tags
-	p                                              rawjson.Parser
+	summary, article, summarization, desc *string
+	content, feature, tags                []byte
+	ends                                  []int // of tags
+	p                                     rawjson.Parser
 }
 
 func decoder(*corpus.Source) func(*records.Element, *records.Out[Fields, corpus.None]) {
 	var l layouts
 	object := records.NewObject(
-		records.OptionalText("content", &l.content), records.OptionalText("summary", &l.summary),
+		records.OptionalBytes("content", &l.content), records.OptionalText("summary", &l.summary),
 		records.OptionalText("article", &l.article), records.OptionalText("summarization", &l.summarization),
 		records.OptionalValue("feature", &l.feature), records.OptionalText("desc", &l.desc),
 	)
@@ -94,11 +94,11 @@ func (l *layouts) fields(s *corpus.Slab) (f Fields, fault records.Fault) {
 
 // contentTags reads "key#value*key#value".
 func (l *layouts) contentTags(s *corpus.Slab) ([]string, records.Fault) {
-	if *l.content == "" {
+	if len(l.content) == 0 {
 		return nil, records.Fault{Field: "content", Reason: records.Empty}
 	}
 	// Tags end before stars; a star at the end begins an empty one.
-	text, ends := append(l.tags[:0], *l.content...), l.ends[:0]
+	text, ends := append(l.tags[:0], l.content...), l.ends[:0]
 	for i := 0; i <= len(text); {
 		end := len(text)
 		if k := bytes.IndexByte(text[i:], '*'); k >= 0 {

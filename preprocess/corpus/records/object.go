@@ -186,6 +186,25 @@ func OptionalText(name string, v **string) Member {
 	}
 }
 
+// OptionalBytes is OptionalText for what is taken apart at once: the next object
+// that is read overwrites it. It is nil if the member is missing or null.
+func OptionalBytes(name string, v *[]byte) Member {
+	return func(o *Object) {
+		o.add(name, false, func(p *rawjson.Parser) Fault {
+			b, got := p.Text()
+			switch got {
+			case rawjson.Text:
+				*v = b
+			case rawjson.Null:
+				*v = nil
+			default:
+				return mismatch(name, got, rawjson.Text)
+			}
+			return Fault{}
+		}, func() { *v = nil })
+	}
+}
+
 // Digits is a member that must be an integer, of any length.
 func Digits(name string, v *string) Member {
 	return func(o *Object) {
