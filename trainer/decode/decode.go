@@ -197,22 +197,47 @@ type candidate struct {
 // the order of beam and token.
 func best(pick []candidate, k int, live []beam, logp []float32, vocab int) []candidate {
 	for i := range live {
-		for v, p := range logp[i*vocab:][:vocab] {
-			sum := live[i].sum + float64(p)
-			if !(len(pick) < k || sum > pick[len(pick)-1].sum) || sum != sum {
+		base := live[i].sum
+		row := logp[i*vocab:][:vocab]
+		v := 0
+		for ; v < len(row) && len(pick) < k; v++ {
+			if sum := base + float64(row[v]); sum == sum {
+				pick = place(append(pick, candidate{}), candidate{i, int32(v), row[v], sum})
+			}
+		}
+		if v == len(row) {
+			continue
+		}
+		worst := &pick[len(pick)-1]
+		least := below(worst.sum, base)
+		for j, p := range row[v:] {
+			if !(p > least) { // as nearly all are
 				continue
 			}
-			if len(pick) < k {
-				pick = append(pick, candidate{})
+			if sum := base + float64(p); sum > worst.sum {
+				place(pick, candidate{i, int32(v + j), p, sum})
+				least = below(worst.sum, base)
 			}
-			j := len(pick) - 1
-			for ; j > 0 && sum > pick[j-1].sum; j-- {
-				pick[j] = pick[j-1]
-			}
-			pick[j] = candidate{i, int32(v), p, sum}
 		}
 	}
 	return pick
+}
+
+// place puts c among the picked in place of the last one.
+func place(pick []candidate, c candidate) []candidate {
+	j := len(pick) - 1
+	for ; j > 0 && c.sum > pick[j-1].sum; j-- {
+		pick[j] = pick[j-1]
+	}
+	pick[j] = c
+	return pick
+}
+
+// below returns a number such that no p up to it makes base + p more than sum.
+func below(sum, base float64) float32 {
+	least := sum - base
+	least -= 1e-7*math.Abs(least) + 1e-15*(math.Abs(sum)+math.Abs(base)) + 1e-44 // what roundings come to
+	return float32(least)
 }
 
 // advance replaces the beams by the picked extensions and collects results.

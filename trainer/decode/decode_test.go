@@ -1,10 +1,12 @@
 package decode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -375,4 +377,51 @@ func newToyKeys(t *testing.T, keys []uint64) *toy {
 		s.rows[i][0] = int32(k)
 	}
 	return s
+}
+
+// bestPlain sorts all extensions.
+func bestPlain(k int, live []beam, logp []float32, vocab int) []candidate {
+	var all []candidate
+	for i := range live {
+		for v, p := range logp[i*vocab:][:vocab] {
+			if sum := live[i].sum + float64(p); sum == sum {
+				all = append(all, candidate{i, int32(v), p, sum})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.sum, a.sum) })
+	return all[:min(k, len(all))]
+}
+
+func TestBest(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	inf := math.Inf(-1)
+	for range 20000 {
+		k, rows, vocab := 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(40)
+		steps := math.Exp(r.Float64() * 8) // few of them make ties
+		scale := math.Exp(-r.Float64() * 100)
+		live, logp := make([]beam, rows), make([]float32, rows*vocab)
+		for i := range live {
+			live[i].sum = []float64{-r.Float64() * 30, -r.Float64() * scale, -1000 - r.Float64(), low, inf, 0}[r.IntN(6)]
+		}
+		for i := range logp {
+			switch p := -math.Floor(r.ExpFloat64()*steps) / steps * min(1, 1e3*scale); r.IntN(30) {
+			case 0:
+				logp[i] = float32(inf)
+			case 1:
+				logp[i] = float32(math.NaN())
+			default:
+				logp[i] = float32(p)
+			}
+		}
+		got, want := best(nil, k, live, logp, vocab), bestPlain(k, live, logp, vocab)
+		if len(got) != len(want) {
+			t.Fatalf("%d of %d candidates, want %d", len(got), k, len(want))
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("candidate %d of sums %v: %+v, want %+v", i, live, got[i], want[i])
+			}
+		}
+	}
 }
