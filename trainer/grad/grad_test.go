@@ -426,3 +426,44 @@ func TestSharedIsSumOfCopies(t *testing.T) {
 		}
 	}
 }
+
+// A result goes where the caller wants it, the same to the bit, unless it is
+// recorded.
+func TestOutTo(t *testing.T) {
+	dev := cpu.New(1)
+	defer dev.Close()
+	s := noise(3)
+	keep := func(shape ...int) tensor.Tensor {
+		x := dev.Keep(tensor.Float32, shape...)
+		dev.Write(x, s.slice(x.Len()))
+		return x
+	}
+	xv, wv, bv, to := keep(3, 1, 5), keep(4, 5), keep(4), keep(7, 4)
+	tp := grad.New(dev)
+	tp.Begin(grad.Step{})
+	x, w, b := tp.Leaf(xv, tensor.Tensor{}), tp.Leaf(wv, tensor.Tensor{}), tp.Leaf(bv, tensor.Tensor{})
+	before := append([]float32(nil), cpu.Floats(to)...)
+	want := cpu.Floats(tp.Value(tp.Linear(x, w, b, grad.Out{Act: op.Tanh})))
+	v := tp.Linear(x, w, b, grad.Out{Act: op.Tanh, To: to.Slice(2, 5)})
+	if d := tp.Value(v).Shape; len(d) != 3 || d[0] != 3 || d[1] != 1 || d[2] != 4 {
+		t.Errorf("shape %v, want [3 1 4]", d)
+	}
+	got := cpu.Floats(to)
+	for i := range got {
+		expect := before[i]
+		if i >= 8 && i < 20 {
+			expect = want[i-8]
+		}
+		if got[i] != expect {
+			t.Errorf("number %d is %g, want %g", i, got[i], expect)
+		}
+	}
+	tp.Trim(tp.Mark(), v) // the caller's memory is not given back
+	tp.Begin(grad.Step{Grad: true})
+	defer func() {
+		if recover() == nil {
+			t.Error("a recorded result went to the caller's memory")
+		}
+	}()
+	tp.Linear(tp.Leaf(xv, tensor.Tensor{}), tp.Leaf(wv, tensor.Tensor{}), 0, grad.Out{To: to.Slice(0, 3)})
+}

@@ -13,13 +13,24 @@ type Out struct {
 	// Back is the weight as the gradient of x reads it, where that is not the
 	// weight itself: one that is frozen, packed for products that round.
 	Back tensor.Tensor
+	// To, if not zero, is memory for the result, of as many elements; it stays
+	// the caller's. Nothing may be recorded.
+	To tensor.Tensor
 }
 
 // Linear returns x times the transpose of w [out, in], plus bias b [out] if it
 // is not zero. x is [..., in], the result [..., out].
 func (t *Tape) Linear(x, w, b Var, o Out) Var {
 	xv, wv := t.Value(x), t.Value(w)
-	y := t.alloc(tensor.Float32, xv.Rows(), wv.Shape[0])
+	var y tensor.Tensor
+	if o.To.IsZero() {
+		y = t.alloc(tensor.Float32, xv.Rows(), wv.Shape[0])
+	} else {
+		if t.Recording() {
+			panic("grad: a result in the caller's memory is not recorded")
+		}
+		y = t.view(o.To, xv.Rows(), wv.Shape[0])
+	}
 	e := op.Epilogue{Bias: t.Value(b), Act: o.Act, Drop: o.Drop}
 	if o.Residual != 0 {
 		e.Residual = t.matrix(t.Value(o.Residual))
@@ -31,6 +42,9 @@ func (t *Tape) Linear(x, w, b Var, o Out) Var {
 	shape := t.shape(xv.Shape...)
 	shape[len(shape)-1] = wv.Shape[0]
 	y.Shape = shape
+	if !o.To.IsZero() {
+		return t.Leaf(y, tensor.Tensor{})
+	}
 	v, n := t.record(y, backLinear, x, w, b, o.Residual)
 	n.act, n.drop, n.saved, n.given = o.Act, o.Drop, e.Pre, o.Back
 	of := [3]Var{}

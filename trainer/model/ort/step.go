@@ -6,6 +6,7 @@ import (
 
 	"espalier/trainer/decode"
 	"espalier/trainer/grad"
+	"espalier/trainer/nn"
 	"espalier/trainer/op"
 	"espalier/trainer/tensor"
 )
@@ -194,8 +195,7 @@ func (s *Stepper) Step(source, token []int32) ([]float32, error) {
 			slot = c.past.advance(n)
 			seen = t.Ints(c.past.seen, n, c.past.keys)
 		}
-		q, k, v := l.self.Project(t, l.selfNorm.Apply(t, x))
-		k, v = s.extend(c, k, v, slot, n)
+		q, k, v := s.project(l.self, c, l.selfNorm.Apply(t, x), slot, n)
 		a := m.attention(op.Dropout{})
 		a.Slots = seen
 		y := t.Attention(q, k, v, 0, a)
@@ -283,15 +283,21 @@ func (s *Stepper) drop(images []int32) {
 	s.images = len(images)
 }
 
-// extend writes new keys and values [n, 1, d] to a cache from a slot on and
-// returns the whole cache.
-func (s *Stepper) extend(c *cache, k, v grad.Var, slot, n int) (grad.Var, grad.Var) {
-	t, dev := s.tape, s.m.dev
-	dev.Copy(c.k.Slice(slot, slot+n), t.Value(k))
-	all := t.Leaf(c.k.View(1, c.k.Shape[0], c.k.Shape[1]), tensor.Tensor{})
-	if c.v.Store == c.k.Store {
-		return all, all
+// project returns the queries of x [n, 1, d], and the keys and values of a whole
+// cache with those of x, which it writes from a slot on.
+func (s *Stepper) project(a *nn.Attention, c *cache, x grad.Var, slot, n int) (q, k, v grad.Var) {
+	t := s.tape
+	whole := func(kept tensor.Tensor) grad.Var {
+		return t.Leaf(kept.View(1, kept.Shape[0], kept.Shape[1]), tensor.Tensor{})
 	}
-	dev.Copy(c.v.Slice(slot, slot+n), t.Value(v))
-	return all, t.Leaf(c.v.View(1, c.v.Shape[0], c.v.Shape[1]), tensor.Tensor{})
+	q = a.K.Apply(t, x, grad.Out{To: c.k.Slice(slot, slot+n)})
+	if a.Q != a.K {
+		q = a.Q.Apply(t, x, grad.Out{})
+	}
+	k = whole(c.k)
+	if a.V == a.K {
+		return q, k, k
+	}
+	a.V.Apply(t, x, grad.Out{To: c.v.Slice(slot, slot+n)})
+	return q, k, whole(c.v)
 }
