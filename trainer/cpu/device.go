@@ -77,6 +77,26 @@ func (d *Device) Numerics() string { return cpuinfo.Numerics() }
 // Threads returns the number of threads.
 func (d *Device) Threads() int { return d.pool.Threads() }
 
+// A thread's share has at least and at most so many rows: fewer are no full
+// tiles of a product, and of more the first would not stay in the cache.
+const (
+	leastShare = 32
+	mostShare  = 96
+)
+
+// share returns how many of some rows each thread does in one go, an even
+// number, or 0 where they are better cut finer. Operations that follow each
+// other on the same rows, as those of a step of decoding do, then find what they
+// read in the cache of the thread that wrote it.
+func (d *Device) share(rows int) int {
+	threads := d.pool.Threads()
+	n := (rows + 2*threads - 1) / (2 * threads) * 2
+	if threads == 1 || n < leastShare || n > mostShare {
+		return 0
+	}
+	return n
+}
+
 // Err returns the first error since the device was made.
 func (d *Device) Err() error { return d.err }
 

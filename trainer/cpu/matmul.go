@@ -283,6 +283,9 @@ func (j *matmulJob) cut() {
 			threads = 1
 		}
 	}
+	if share := j.d.share(j.m); share > 0 && j.batch == 1 && j.plain == nil {
+		rows, cols, threads = share, even(j.n, j.n, gemm.Panel), 1
+	}
 	// All threads have as many blocks.
 	if parts := grid(j.m, rows); threads > 1 && j.batch == 1 && parts > 1 && rows > 4*most {
 		for parts*grid(j.n, cols)%threads != 0 {

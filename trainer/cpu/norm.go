@@ -20,7 +20,7 @@ const (
 type normJob struct {
 	x, out, gain, shift, stats []float32
 	dy, dx, dgain, dshift      []float32
-	c, rows                    int
+	c, rows, tile              int // tile: rows of a tile
 	n                          op.Norm
 	columns                    bool // the gradients of gain and shift
 }
@@ -32,7 +32,16 @@ func (d *Device) Norm(out, stats, x, gain, shift tensor.Tensor, n op.Norm) {
 	if len(j.out) != len(j.x) || len(j.gain) != j.c || (j.shift != nil && len(j.shift) != j.c) || (j.stats != nil && len(j.stats) != 2*j.rows) {
 		panic("cpu: norm operands do not fit")
 	}
-	d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
+	j.tile = d.rowsOfTile(j.rows)
+	d.pool.Run(j, (j.rows+j.tile-1)/j.tile)
+}
+
+// rowsOfTile is how many of some rows are a tile.
+func (d *Device) rowsOfTile(rows int) int {
+	if share := d.share(rows); share > 0 {
+		return share
+	}
+	return rowsTile
 }
 
 // NormBack fills dx, or adds to it, and adds to dgain and dshift.
@@ -52,7 +61,8 @@ func (d *Device) NormBack(dx, dgain, dshift, dy, x, gain, stats tensor.Tensor, n
 		j.columns = false
 	}
 	if j.dx != nil {
-		d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
+		j.tile = rowsTile
+		d.pool.Run(j, (j.rows+j.tile-1)/j.tile)
 	}
 }
 
@@ -73,7 +83,7 @@ func (j *normJob) Tile(_, t int) {
 		}
 		return
 	}
-	lo, hi := t*rowsTile, min((t+1)*rowsTile, j.rows)
+	lo, hi := t*j.tile, min((t+1)*j.tile, j.rows)
 	if j.dx == nil {
 		for r := lo; r < hi; r++ {
 			if r+1 < hi && j.n.Kind != op.RMSNorm {
@@ -173,6 +183,7 @@ func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 type softmaxJob struct {
 	x, out  []float32
 	c, rows int
+	tile    int // rows of a tile
 	log     bool
 }
 
@@ -188,12 +199,13 @@ func (d *Device) runSoftmax(out, x tensor.Tensor, log bool) {
 	if len(j.x) != len(j.out) {
 		panic("cpu: softmax operands do not fit")
 	}
-	d.pool.Run(j, (j.rows+rowsTile-1)/rowsTile)
+	j.tile = d.rowsOfTile(j.rows)
+	d.pool.Run(j, (j.rows+j.tile-1)/j.tile)
 }
 
 // Tile does some rows.
 func (j *softmaxJob) Tile(_, t int) {
-	for r := t * rowsTile; r < min((t+1)*rowsTile, j.rows); r++ {
+	for r := t * j.tile; r < min((t+1)*j.tile, j.rows); r++ {
 		x, y := j.x[r*j.c:][:j.c], j.out[r*j.c:][:j.c]
 		top := norm.Largest(x)
 		if j.log {
