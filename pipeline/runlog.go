@@ -176,7 +176,7 @@ func writeLog(path string, rows []LogRow) error {
 		return err
 	}
 	defer f.Close()
-	w, err := shard.NewWriter[LogRow](f, shard.Options{})
+	w, err := shard.NewWriter[LogRow](f, shard.Options{PageBytes: 1 << 20, Quick: true}) // written at the end of every run
 	if err != nil {
 		return err
 	}
