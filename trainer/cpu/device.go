@@ -77,6 +77,11 @@ func (d *Device) Numerics() string { return cpuinfo.Numerics() }
 // Threads returns the number of threads.
 func (d *Device) Threads() int { return d.pool.Threads() }
 
+// Run calls t.Tile for every i in [0, tiles) on the device's threads, of which
+// thread is one: work of the host beside the operations. A tile must write only
+// what is its own, and call no operation.
+func (d *Device) Run(t interface{ Tile(thread, i int) }, tiles int) { d.pool.Run(t, tiles) }
+
 // A thread's share has at least and at most so many rows: fewer are no full
 // tiles of a product, and of more the first would not stay in the cache.
 const (

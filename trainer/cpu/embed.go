@@ -13,6 +13,7 @@ type embedJob struct {
 	ids         []int32
 	n, count    int // row length, rows of the table
 	scale       float32
+	tile        int // rows of a tile of a gather
 	add         bool
 }
 
@@ -40,7 +41,10 @@ func (d *Device) planEmbed(rows, table, ids tensor.Tensor, scale float32) *embed
 // Gather fills out with scale times the rows that ids name.
 func (d *Device) Gather(out, table, ids tensor.Tensor, scale float32) {
 	j := d.planEmbed(out, table, ids, scale)
-	d.pool.Run(j, (len(j.ids)+gatherRows-1)/gatherRows)
+	if j.tile = d.share(len(j.ids)); j.tile == 0 {
+		j.tile = gatherRows
+	}
+	d.pool.Run(j, (len(j.ids)+j.tile-1)/j.tile)
 }
 
 // ScatterAdd adds scale*dout to the rows that ids name, in the order of ids.
@@ -61,7 +65,7 @@ func (j *embedJob) Tile(_, t int) {
 		}
 		return
 	}
-	for i := t * gatherRows; i < min((t+1)*gatherRows, len(j.ids)); i++ {
+	for i := t * j.tile; i < min((t+1)*j.tile, len(j.ids)); i++ {
 		y, id := j.rows[i*j.n:][:j.n], int(j.ids[i])
 		switch {
 		case id < 0 || id >= j.count:

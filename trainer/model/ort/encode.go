@@ -142,9 +142,17 @@ func (m *Model) relation(t *grad.Tape, im *Images) grad.Var {
 		return t.Leaf(kept, tensor.Tensor{})
 	}
 	s.relation = grow(s.relation, im.N*g*pairs)
-	for i := range im.N {
-		relate(s.relation[i*g*pairs:][:g*pairs], s.pairs, im.Boxes[4*i*im.Cells:][:4*im.Cells], m.config.RawBoxes)
+	s.relate = relateJob{dst: s.relation, boxes: im.Boxes, cells: im.Cells, raw: m.config.RawBoxes}
+	if r, ok := m.dev.(runner); ok {
+		s.relate.pairs = grow(s.pairs, 4*pairs*r.Threads())
+		r.Run(&s.relate, im.N)
+	} else {
+		s.relate.pairs = s.pairs
+		for i := range im.N {
+			s.relate.Tile(0, i)
+		}
 	}
+	s.pairs = s.relate.pairs
 	return t.Floats(s.relation, im.N*pairs, g)
 }
 

@@ -72,6 +72,28 @@ func relate(dst []float32, p []float64, boxes []float32, raw bool) {
 	}
 }
 
+// A runner is a device that lends its threads to other work of the host.
+type runner interface {
+	Threads() int
+	Run(t interface{ Tile(thread, i int) }, tiles int)
+}
+
+// A relateJob is relate for the boxes of some images.
+type relateJob struct {
+	dst   []float32
+	pairs []float64 // scratch of each thread
+	boxes []float32
+	cells int
+	raw   bool
+}
+
+// Tile does one image.
+func (j *relateJob) Tile(thread, i int) {
+	boxes, pairs := 4*j.cells, j.cells*j.cells
+	g := len(j.dst) / (len(j.boxes) / boxes)
+	relate(j.dst[i*g:][:g], j.pairs[4*pairs*thread:][:4*pairs], j.boxes[i*boxes:][:boxes], j.raw)
+}
+
 // gridBoxes returns the boxes of the cells of a grid, row by row.
 func gridBoxes(height, width int) []float32 {
 	out := make([]float32, 0, 4*height*width)

@@ -55,6 +55,7 @@ type scratch struct {
 	feats, mask, real, weights []float32
 	relation                   []float32
 	pairs                      []float64
+	relate                     relateJob
 	layers                     []grad.Var
 }
 
