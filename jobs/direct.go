@@ -31,6 +31,11 @@ type Direct struct {
 func (d *Direct) Run(ctx context.Context, o pipeline.Options) (m *store.Manifest, cached bool, err error) {
 	out := filepath.Clean(d.Out)
 	partial := out + partialSuffix
+	release, err := hold(ctx, partial, o.Log)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
 	if err := restore(out); err != nil {
 		return nil, false, err
 	}

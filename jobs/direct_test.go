@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -177,9 +178,17 @@ func TestDirectRemovesAtOnce(t *testing.T) {
 	go func() {
 		defer close(looked)
 		for !ended.Load() {
-			// A folder as small as this is read at once.
-			entries, err := os.ReadDir(partial)
+			// A folder as small as this is read at once. What has another name by
+			// then is being removed.
+			f, err := os.Open(partial)
 			if err != nil {
+				continue
+			}
+			entries, err := f.ReadDir(-1)
+			read, err2 := f.Stat()
+			now, err3 := os.Stat(partial)
+			f.Close()
+			if errors.Join(err, err2, err3) != nil || !os.SameFile(read, now) {
 				continue
 			}
 			visible := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name()[0] == '.' })
@@ -231,5 +240,44 @@ func TestDirectRefusesFolders(t *testing.T) {
 	}
 	if _, _, err := direct(file, "one").Run(t.Context(), pipeline.Options{}); !errors.As(err, &usage) {
 		t.Errorf("a file: %v", err)
+	}
+}
+
+func TestDirectSideBySide(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	var wg sync.WaitGroup
+	var made atomic.Int32
+	for range 8 {
+		wg.Go(func() {
+			m, cached, err := direct(out, "text").Run(t.Context(), pipeline.Options{})
+			if err != nil || m == nil {
+				t.Errorf("%v, %v", m, err)
+			}
+			if !cached {
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if n := made.Load(); n != 1 {
+		t.Errorf("made %d times", n)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("beside the output lie %v, %v", entries, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	release, err := hold(ctx, out+partialSuffix, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, _, err := direct(out, "text").Run(ctx, pipeline.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that waits and is cancelled: %v", err)
+	}
+	release()
+	if _, err := os.Stat(out + partialSuffix); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the empty folder stays: %v", err)
 	}
 }
