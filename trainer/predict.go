@@ -48,7 +48,7 @@ func NewPredict(tools Tools) *Predict { return &Predict{tools: tools} }
 func (*Predict) Kind() string { return "trainer/predict" }
 
 // Version returns the stage's version.
-func (*Predict) Version() int { return 2 }
+func (*Predict) Version() int { return 3 }
 
 // Numeric reports that the numerics class of the machine enters the key.
 func (*Predict) Numeric() bool { return true }

@@ -78,7 +78,7 @@ func NewTrain(tools Tools) *Train { return &Train{tools: tools} }
 func (*Train) Kind() string { return "trainer/train" }
 
 // Version returns the stage's version.
-func (*Train) Version() int { return 1 }
+func (*Train) Version() int { return 2 }
 
 // Numeric reports that the numerics class of the machine enters the key.
 func (*Train) Numeric() bool { return true }
