@@ -70,7 +70,7 @@ var ingestVerb = verb{
 			}
 			graph.Nodes = append(graph.Nodes, pipeline.Node{Name: "examples", Stage: &g, Inputs: inputs})
 			if os.Getenv("GOGC") == "" {
-				defer debug.SetGCPercent(debug.SetGCPercent(350)) // what lives is small, and much is thrown away
+				defer debug.SetGCPercent(debug.SetGCPercent(250)) // what lives is small, and much is thrown away
 			}
 			return d.make(ctx, c, graph, "examples")
 		}
