@@ -122,6 +122,13 @@ const (
 	doneSuffix  = ".done" + partialSuffix // what is being removed
 )
 
+// Folders returns the folder of an output and those beside it in which work on
+// it may lie.
+func Folders(out string) []string {
+	out = filepath.Clean(out)
+	return []string{out, out + partialSuffix, out + freshSuffix, out + goneSuffix, out + doneSuffix}
+}
+
 // restore gives an output that was to be replaced its name back, if a kill left
 // it without one, and removes what is of no more use.
 func restore(out string) error {

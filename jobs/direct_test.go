@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"espalier/pipeline"
 )
@@ -278,6 +279,32 @@ func TestDirectSideBySide(t *testing.T) {
 	}
 	release()
 	if _, err := os.Stat(out + partialSuffix); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the empty folder stays: %v", err)
+	}
+}
+
+// Who is done removes no folder that the next one has made and holds by then.
+func TestHoldLeavesTheNextOnesFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out.partial")
+	first, err := hold(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+".gone"); err != nil { // as what is done is removed
+		t.Fatal(err)
+	}
+	second, err := hold(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := hold(ctx, dir, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("two hold one folder: %v", err)
+	}
+	second()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the empty folder stays: %v", err)
 	}
 }

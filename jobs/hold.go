@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"espalier/pipeline/store"
 )
 
 // hold waits until nobody else works in a folder, which it makes, and keeps
@@ -23,7 +25,9 @@ func hold(ctx context.Context, dir string, log *slog.Logger) (release func(), er
 		}
 		if f != nil {
 			return func() {
-				os.Remove(dir) // if there is nothing in it
+				if mine, err := same(f, dir); mine && err == nil {
+					os.Remove(dir) // if there is nothing in it
+				}
 				f.Close()
 			}, nil
 		}
@@ -42,30 +46,34 @@ func hold(ctx context.Context, dir string, log *slog.Logger) (release func(), er
 // taken locks a folder. It returns nil if another process has it, or if it was
 // removed meanwhile.
 func taken(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		if info, gone := os.Stat(dir); errors.Is(err, fs.ErrExist) && (gone != nil || info.IsDir()) {
-			return nil, nil // it was there, and is being removed
-		}
-		return nil, err
-	}
-	f, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
+	var f *os.File
+	err := store.InDir(dir, 0o777, func() (err error) {
+		f, err = os.Open(dir)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, f.Close()
 	}
-	mine, err := f.Stat()
-	if err == nil {
-		var now fs.FileInfo
-		if now, err = os.Stat(dir); err == nil && os.SameFile(mine, now) {
-			return f, nil
-		}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // who had it is done
+	mine, err := same(f, dir)
+	if mine {
+		return f, nil
 	}
 	return nil, errors.Join(err, f.Close())
+}
+
+// same reports whether an open folder still has its name: who had it may have
+// removed it, and somebody else may have made another.
+func same(f *os.File, dir string) (bool, error) {
+	held, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(held, now), err
 }

@@ -55,14 +55,11 @@ type (
 	Decimal   string        // such as "-0.01"
 )
 
+// Extensions are those of the names of tables.
+var Extensions = []string{".parquet", ".arrow", ".arrows", ".feather", ".ipc"}
+
 // Named reports whether a file is called as tables are.
-func Named(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".parquet", ".arrow", ".arrows", ".feather", ".ipc":
-		return true
-	}
-	return false
-}
+func Named(name string) bool { return slices.Contains(Extensions, strings.ToLower(path.Ext(name))) }
 
 // OpenTable opens the table of size bytes in r, whose kind is told by its
 // first bytes.

@@ -102,6 +102,14 @@ func (d *Device) share(rows int) int {
 	return n
 }
 
+// shareOr is share, or rows of a finer tile where there is none.
+func (d *Device) shareOr(rows, tile int) int {
+	if share := d.share(rows); share > 0 {
+		return share
+	}
+	return tile
+}
+
 // Err returns the first error since the device was made.
 func (d *Device) Err() error { return d.err }
 

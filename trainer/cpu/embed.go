@@ -41,9 +41,7 @@ func (d *Device) planEmbed(rows, table, ids tensor.Tensor, scale float32) *embed
 // Gather fills out with scale times the rows that ids name.
 func (d *Device) Gather(out, table, ids tensor.Tensor, scale float32) {
 	j := d.planEmbed(out, table, ids, scale)
-	if j.tile = d.share(len(j.ids)); j.tile == 0 {
-		j.tile = gatherRows
-	}
+	j.tile = d.shareOr(len(j.ids), gatherRows)
 	d.pool.Run(j, (len(j.ids)+j.tile-1)/j.tile)
 }
 

@@ -32,16 +32,8 @@ func (d *Device) Norm(out, stats, x, gain, shift tensor.Tensor, n op.Norm) {
 	if len(j.out) != len(j.x) || len(j.gain) != j.c || (j.shift != nil && len(j.shift) != j.c) || (j.stats != nil && len(j.stats) != 2*j.rows) {
 		panic("cpu: norm operands do not fit")
 	}
-	j.tile = d.rowsOfTile(j.rows)
+	j.tile = d.shareOr(j.rows, rowsTile)
 	d.pool.Run(j, (j.rows+j.tile-1)/j.tile)
-}
-
-// rowsOfTile is how many of some rows are a tile.
-func (d *Device) rowsOfTile(rows int) int {
-	if share := d.share(rows); share > 0 {
-		return share
-	}
-	return rowsTile
 }
 
 // NormBack fills dx, or adds to it, and adds to dgain and dshift.
@@ -199,7 +191,7 @@ func (d *Device) runSoftmax(out, x tensor.Tensor, log bool) {
 	if len(j.x) != len(j.out) {
 		panic("cpu: softmax operands do not fit")
 	}
-	j.tile = d.rowsOfTile(j.rows)
+	j.tile = d.shareOr(j.rows, rowsTile)
 	d.pool.Run(j, (j.rows+j.tile-1)/j.tile)
 }
 

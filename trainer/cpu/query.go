@@ -45,10 +45,7 @@ func (d *Device) attendQueries(slots []int32) {
 	*j = queryJob{attendJob: &d.attend, slots: slots, parts: 1}
 	threads := d.pool.Threads()
 	work := max(j.tk*j.dim, 1)
-	j.rows = max(1, min((j.b+threads-1)/threads, attendWork/4/work))
-	if share := d.share(j.b); share > 0 {
-		j.rows = share
-	}
+	j.rows = d.shareOr(j.b, max(1, min((j.b+threads-1)/threads, attendWork/4/work)))
 	if j.b < threads && work > attendWork/8 {
 		j.parts = min(j.h, 2*threads)
 	}

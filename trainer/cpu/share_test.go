@@ -14,7 +14,7 @@ import (
 func TestShares(t *testing.T) {
 	for _, rows := range []int{62, 63, 64, 65, 75, 96, 97, 191, 192, 193, 288, 289} {
 		var want []float32
-		for _, threads := range []int{1, 2, 3} {
+		for _, threads := range []int{1, 2, 3, 7} {
 			got := decodeStep(threads, rows)
 			if want == nil {
 				want = got

@@ -13,6 +13,7 @@ import (
 	"espalier/pipeline"
 	"espalier/pipeline/score"
 	"espalier/pipeline/shard"
+	"espalier/pipeline/store"
 	"espalier/preprocess"
 	"espalier/preprocess/leak"
 )
@@ -60,7 +61,11 @@ var splitVerb = verb{
 
 // tablesIn takes the tables of an output's folder, or one table.
 func tablesIn(path string) *pipeline.Files {
-	return &pipeline.Files{Path: path, Include: []string{"*.parquet", "*.arrow", "*.arrows", "*.feather", "*.ipc"}, Exclude: []string{"deadletter.parquet"}}
+	f := &pipeline.Files{Path: path, Exclude: []string{store.DeadLetters}}
+	for _, ext := range shard.Extensions {
+		f.Include = append(f.Include, "*"+ext)
+	}
+	return f
 }
 
 var selectVerb = verb{

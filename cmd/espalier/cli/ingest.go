@@ -131,6 +131,10 @@ func inside(root, out string) []string {
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return nil
 	}
-	rel = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(rel))
-	return []string{rel + "/**", rel + ".partial/**", rel + ".old.partial/**"}
+	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+	var patterns []string
+	for _, folder := range jobs.Folders(rel) {
+		patterns = append(patterns, escape.Replace(filepath.ToSlash(folder))+"/**")
+	}
+	return patterns
 }

@@ -141,18 +141,19 @@ func (m *Model) relation(t *grad.Tape, im *Images) grad.Var {
 		}
 		return t.Leaf(kept, tensor.Tensor{})
 	}
+	r, ok := m.dev.(runner)
+	if ok {
+		s.pairs = grow(s.pairs, 4*pairs*r.Threads())
+	}
 	s.relation = grow(s.relation, im.N*g*pairs)
-	s.relate = relateJob{dst: s.relation, boxes: im.Boxes, cells: im.Cells, raw: m.config.RawBoxes}
-	if r, ok := m.dev.(runner); ok {
-		s.relate.pairs = grow(s.pairs, 4*pairs*r.Threads())
+	s.relate = relateJob{dst: s.relation, pairs: s.pairs, boxes: im.Boxes, cells: im.Cells, size: g * pairs, raw: m.config.RawBoxes}
+	if ok {
 		r.Run(&s.relate, im.N)
 	} else {
-		s.relate.pairs = s.pairs
 		for i := range im.N {
 			s.relate.Tile(0, i)
 		}
 	}
-	s.pairs = s.relate.pairs
 	return t.Floats(s.relation, im.N*pairs, g)
 }
 

@@ -84,14 +84,14 @@ type relateJob struct {
 	pairs []float64 // scratch of each thread
 	boxes []float32
 	cells int
+	size  int // numbers of an image's relations
 	raw   bool
 }
 
 // Tile does one image.
 func (j *relateJob) Tile(thread, i int) {
 	boxes, pairs := 4*j.cells, j.cells*j.cells
-	g := len(j.dst) / (len(j.boxes) / boxes)
-	relate(j.dst[i*g:][:g], j.pairs[4*pairs*thread:][:4*pairs], j.boxes[i*boxes:][:boxes], j.raw)
+	relate(j.dst[i*j.size:][:j.size], j.pairs[4*pairs*thread:][:4*pairs], j.boxes[i*boxes:][:boxes], j.raw)
 }
 
 // gridBoxes returns the boxes of the cells of a grid, row by row.
